@@ -271,8 +271,8 @@ static void skip_lines(reader *in)
     }
 }
 
-/* Returns whether the reader is at a whole row: not at the end, at a partial row, or at the mark of
- * an interrupted run. */
+/* Returns whether a whole row follows, rather than the end, a partial row, or the mark of an
+ * interrupted run. */
 static bool at_row(const reader *in)
 {
     return (in->foreign || *in->at != '#') && record_end(in->at) != NULL;

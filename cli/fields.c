@@ -377,7 +377,8 @@ static void list_options(char letters[2 * MOST_ROWS + 3], struct option name[2 *
     name[n] = (struct option){0};
 }
 
-/* Notes that an option was given, once unless it repeats; NULL: it has no value. */
+/* Records that an option was given, with its value or NULL. Fails if it was already given with a
+ * value, unless it may repeat. */
 static void note(const reading *r, field_row *row, const char *opt_word)
 {
     const spec_field *field = row->field;

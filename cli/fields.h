@@ -82,7 +82,8 @@ typedef struct {
     const char *option;
     bool needs;
     const char *others;
-    const char *why; /* the end of the error: ": a model makes one call by itself"; or NULL */
+    const char *why; /* the reason, which ends the error: ": a model makes one call by itself"; or
+                      * NULL */
 } spec_field_relation;
 
 typedef struct spec_fields {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* page: multi-line text, such as a report, wrapped to the width of a terminal.
  * If a line is too wide, it continues under the text that follows its last gap of two or more
- * blanks (" tested 4 of 4"). The gap must be in the first part of the line; otherwise the line
- * continues under its own beginning. A command to type, indented by four blanks, is broken with a
- * backslash, as shells expect. */
+ * blanks (" tested 4 of 4"). If the first part of the line has no such gap, it continues under the
+ * line's own beginning. A command to type, indented by four blanks, is broken with a backslash, as
+ * shells expect. */
 #ifndef SPECLAB_PAGE_H
 #define SPECLAB_PAGE_H
 

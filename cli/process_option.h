@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* process_option: --process SPEC of predict, sweep and serve: how draft tokens are accepted.
- * If a process has rates by depth, such as a profile, it has no alpha, and limits K. */
+ * A process with a rate for each depth, such as a profile, has no alpha, and K is at most its
+ * number of rates. */
 #ifndef SPECLAB_PROCESS_OPTION_H
 #define SPECLAB_PROCESS_OPTION_H
 

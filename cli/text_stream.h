@@ -18,7 +18,7 @@ typedef struct {
     unsigned char held[4]; /* the first bytes of a character that is not complete yet */
     size_t n_held;
     const char *held_colour; /* the colour of the held bytes */
-    bool at_line_start;      /* nothing, or a newline, was written last */
+    bool at_line_start;      /* nothing was written so far, or a newline was written last */
 } spec_text_stream;
 
 void spec_text_stream_init(spec_text_stream *stream, FILE *out, bool shown, bool coloured);

@@ -157,8 +157,8 @@ static char *command_text(int argc, char **argv)
     return text;
 }
 
-/* Prints the warning on standard error, and also the advice, unless that is on the page on standard
- * output. */
+/* Prints the warning on standard error. Prints the advice there, too, unless it is part of the page
+ * on standard output. */
 static int say_beside(const spec_timing_result *result, bool advise, const char *verb,
                       spec_error *error)
 {

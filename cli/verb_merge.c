@@ -80,7 +80,8 @@ static void write_words(FILE *out, const char *text)
     }
 }
 
-/* Writes the rest of each line of the text that has this key, as one word after `before`. */
+/* For each line of the text that begins with this key, writes `before` and the rest of the line as
+ * one word. */
 static void write_lines(FILE *out, const char *opt_text, const char *key, const char *before)
 {
     for (; opt_text != NULL; opt_text = strstr(opt_text + 1, "\n| ")) {

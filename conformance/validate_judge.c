@@ -257,7 +257,7 @@ static void describe_state(char text[160], const spec_validate_result *worst,
 
 /* Shared numbers come first, since they make the law of tokens look wrong as well. They need less
  * proof if a test has shown that rounds depend on each other. Then come the tokens after one state,
- * unless they alone are no FAIL and a test of something else shows it best. */
+ * unless these alone would not be a FAIL and a test of something else shows it best. */
 static void say_what_differs(spec_validation *v, const spec_validate_result *worst,
                              const spec_trial *trial)
 {

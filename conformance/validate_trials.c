@@ -19,7 +19,7 @@
 #define OF_PAIRS 0.5
 #define OF_PAIRS_SMALL 0.25
 #define SMALL_BUDGET (SPEC_VALIDATE_DRAWS / 2)
-/* First rounds of texts are rare in longer texts. */
+/* Brief texts test the first round of a text, which longer texts have too rarely. */
 #define OF_BRIEF_TEXTS 4.0
 
 /* BATCH_*: rounds of a batch. TEXTS, BRIEF_TEXTS: texts of a batch. */

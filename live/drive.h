@@ -11,7 +11,8 @@
 
 typedef struct {
     const char *url, *opt_key, *prompts;
-    const char *opt_launch;   /* starts the server; {K} is the draft length. NULL: it runs */
+    const char *opt_launch;   /* starts the server; {K} is the draft length. NULL: it is already
+                               * running */
     const char *logs;         /* folder for what launched servers print */
     int K[SPEC_DRIVE_K], n_K; /* ascending; K[0] is 0, and n_K >= 2 */
     int level[SPEC_DRIVE_LEVELS], n_levels; /* requests at a time, ascending */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* drive_blocks: what a measurement of a server consists of: blocks of requests.
  * A block is one pass over the prompts with one draft length and one concurrency. Blocks are
- * written to a file as lines of JSON, and read from it to go on. Owns its arrays. */
+ * written to a file as lines of JSON; a later run reads them and continues. Owns its arrays. */
 #ifndef SPECLAB_DRIVE_BLOCKS_H
 #define SPECLAB_DRIVE_BLOCKS_H
 

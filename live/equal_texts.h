@@ -18,10 +18,10 @@ int spec_equal_texts_first(const spec_live_tokens *a, const spec_live_tokens *b)
 double spec_equal_texts_between(const spec_live_place *place, int32_t a, int32_t b);
 
 /* Returns the mean total variation between the rows of `tokens` compared positions that would have
- * made more than `different` texts differ, with probability `power`; NaN: not even 1 would have. At
- * position i, whatever came before, the tokens differ with a probability d_i of at least the total
- * variation of its rows. So the mean of z^N exp((1 - z) sum d_i) is at most 1 for 0 < z <= 1, where
- * N counts differences, and for a sum of m > N = t
+ * made more than `different` texts differ, with probability `power`; NaN: not even a total
+ * variation of 1 would have. At position i, whatever came before, the tokens differ with a
+ * probability d_i of at least the total variation of its rows. So the mean of z^N exp((1 - z) sum
+ * d_i) is at most 1 for 0 < z <= 1, where N counts differences, and for a sum of m > N = t
  *
  *     P(N <= t) <= exp(-(m - t - t log(m / t))).                                      (Chernoff) */
 double spec_equal_texts_detectable(double tokens, int different, double power);

@@ -259,8 +259,8 @@ done:
 
 /* ---- an answer ------------------------------------------------------------------------------- */
 
-/* Tells whether another try may help, and when it is due. A server that is busy may say how long
- * for. */
+/* Decides whether another try may help, and when it is due. A busy server may say how long to
+ * wait. */
 static bool tries_again(client *c, lane *l, int result, long code)
 {
     const bool busy = result == CURLE_OK && (code == 429 || code == 503);

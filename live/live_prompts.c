@@ -10,7 +10,7 @@
 
 enum { PROMPT_BYTES = 1 << 20 };
 
-/* Checks that a category is missing, or a string that may stand in a table. */
+/* Returns whether a category is missing, or is a string that a table can show. */
 static bool is_category(const json_t *category)
 {
     const char *name = json_string_value(category);

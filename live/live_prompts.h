@@ -10,7 +10,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* What lines may be. With CATEGORIES a "category" must be a string without control characters. */
+/* What the lines of a file may contain. With CATEGORIES a "category" must be a string without
+ * control characters. */
 enum { SPEC_LIVE_CHATS = 1, SPEC_LIVE_CATEGORIES = 2 };
 
 /* Reads at most `most` prompts. Returns GSL_EINVAL "file:line: ..." for a line that is not a

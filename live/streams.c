@@ -6,7 +6,7 @@
 
 static const spec_live_event nothing = {-1, false, NAN, NAN, NAN};
 
-/* Makes the request for a stream with the keys of `body`, which it takes. */
+/* Makes the request for a stream with the keys of `body`. Takes ownership of it. */
 static void ask(spec_http_request *ret, const spec_live_server *server, const char *path,
                 json_t *body)
 {

@@ -10,10 +10,10 @@
 #include "sim/verify/verify.h"
 
 /* Return the acceptance of one draft token, drawn from the draft's row or (`chosen`) its argmax,
- * and the best acceptance that any rule could reach with the same claim: to keep the target's law,
- * or its argmax. target and draft are rows (vocab). The rule must be initialised, with its
- * settings. Return NaN if no closed form is known, and if memory runs out, in which case errno is
- * ENOMEM. O(V). */
+ * and the best acceptance of any rule that makes the same claim, to keep the target's law or its
+ * argmax. target and draft are rows (vocab). The rule must be initialised, with its settings.
+ * Return NaN if no closed form is known, and if memory runs out, in which case errno is ENOMEM.
+ * O(V). */
 double spec_acceptance_theory_single(const spec_rule *rule, bool chosen, const double *target,
                                      const double *draft, int vocab);
 double spec_acceptance_theory_single_optimum(const spec_rule *rule, bool chosen,

@@ -82,7 +82,8 @@ static int tokenize(spec_timing_prompts *prompts, const spec_model *model, const
         return no_memory(error);
     }
     if (n > (size_t)most) n = (size_t)most;
-    int *fit = realloc(token, (n + 1) * sizeof *token); /* texts are many, and mostly short */
+    /* there are many texts, and most are short */
+    int *fit = realloc(token, (n + 1) * sizeof *token);
     prompts->token[prompts->n] = fit != NULL ? fit : token;
     prompts->length[prompts->n++] = n;
     return GSL_SUCCESS;

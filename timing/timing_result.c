@@ -137,7 +137,7 @@ static void read_row(reader *in, spec_timing_result *result)
         .tokens = needed(in, "tokens_per_round", 1.0, SPEC_K_MAX + 1.0),
         .speedup = number(in, "speedup", 0.0, most),
         .low = number(in, "speedup_low", 0.0, most),
-        .high = number(in, "speedup_high", 0.0, INFINITY), /* two noisy texts bound nothing */
+        .high = number(in, "speedup_high", 0.0, INFINITY), /* two noisy texts give no upper bound */
         .predicted = number(in, "speedup_predicted", 0.0, most),
         .costed = number(in, "speedup_costed", 0.0, most),
         .round = number(in, "round_ms", least, most),

@@ -103,7 +103,7 @@ static int read_condition(int *ret_column, const char **ret_values, const spec_f
     return status;
 }
 
-/* Keeps the rows that some condition on the same column as condition `first` allows. */
+/* Keeps the rows that satisfy condition `first`, or another condition on the same column. */
 static int keep_rows(spec_figure_data *data, const spec_word_list *where, int first,
                      spec_error *error)
 {

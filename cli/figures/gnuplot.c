@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Descriptors of files in memory start above those that gnuplot receives, even if standard ones are
- * closed. */
+/* Files in memory get descriptors from FD_MIN on, above those that gnuplot receives, even if
+ * standard descriptors are closed. */
 enum { PROGRAM_FD = 3, DRAWN_FD = 4, FD_MIN = 10 };
 
 /* Where `make libraries` unpacks gnuplot for a user who cannot install it, in the source tree. */
@@ -125,9 +125,9 @@ __attribute__((noreturn)) static void become_gnuplot(int program, int drawn, int
 }
 
 /* Copies gnuplot's message about the program, which follows "line N:", into `line`. Other libraries
- * write to standard error, too. Ignores widened ranges, statistics of empty data, which scripts
- * test for, and empty loops, whose body gnuplot parses once. Returns false if there is no
- * message. */
+ * write to standard error, too. Skips three harmless warnings: that gnuplot widened a range, that
+ * statistics are of empty data, which the scripts check themselves, and that a loop is empty, whose
+ * body gnuplot still parses once. Returns false if there is no message. */
 static bool complaint(char *line, size_t size, const char *said)
 {
     const char *at = said;

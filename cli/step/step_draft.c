@@ -24,8 +24,8 @@ static double product(const spec_decoder *d, int node, bool capped)
     return reach;
 }
 
-/* Finds how the running product of a rule that judges a chain as one block is capped, which the
- * rule's first number shows. 0: no such product; 1: capped; 2: not capped. */
+/* Finds how a rule that judges a chain as one block caps its running product: its first decision
+ * has that product as its probability. 0: there is no such product; 1: capped; 2: not capped. */
 static int find_product(const spec_step_view *view)
 {
     const spec_decoder *d = view->log->decoder;

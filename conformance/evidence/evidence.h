@@ -89,7 +89,8 @@ typedef struct {
 extern const spec_test spec_tests[]; /* ends with a name of NULL; tests_table.c */
 enum { SPEC_TESTS_MAX = 32 };
 
-/* Creates an evidence. Call spec_evidence_fill once an empty fixture has been filled. */
+/* Creates evidence without tokens. Call spec_evidence_fill once an empty fixture has been
+ * filled. */
 int spec_evidence_init(spec_evidence **ret, const spec_fixture *fixture, uint32_t scope,
                        spec_error *error);
 int spec_evidence_fill(spec_evidence *evidence, spec_error *error);

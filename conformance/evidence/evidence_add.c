@@ -286,7 +286,8 @@ void spec_evidence_add(spec_evidence *e, const spec_round_batch *batch, int n, u
     e->salt += spec_wide_rng_word(rng);
     for (int i = 0; i < n; i++) {
         const uint64_t index = first_index + (uint64_t)i;
-        /* A round that depends on others need not repeat itself. */
+        /* If the rounds of a call depend on each other, the same seed need not give the same
+         * round. */
         const bool repeated = f->repeats && i % 2 == 1 && !f->dependent;
         const spec_hard hard = judge_round(e, batch, i, repeated);
         const int earlier = i - seeds_apart(f, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* evidence_counts: the counts of an evidence, private to evidence*.c and its readers.
+/* evidence_counts: the counts behind an evidence object, private to evidence*.c and its readers.
  * The evidence*.c files count; tests_table.c judges, and detectable.c computes power. Only bets on
  * events keep sums of logarithms. All other counts are integers, from which the capital of the bets
  * is computed. */
@@ -76,7 +76,7 @@ typedef struct {
     size_t n, capacity;
 } spec_evidence_queue;
 
-/* The counts of an evidence that is not a fork, and the bets that need its tokens in order. */
+/* The counts of evidence that is not a fork, and the bets that need its tokens in order. */
 typedef struct {
     uint64_t *count;              /* (n_states, V) tokens after a state */
     uint64_t *visits;             /* (n_states) sums of `count` over tokens */

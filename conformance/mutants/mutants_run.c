@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 enum { ROUNDS_MOST = 1024, ROUNDS_LEAST = 64, VOCAB_MOST = 512 };
-/* The most probabilities read to measure one distance, which takes a few seconds. */
+/* How many probabilities at most are read to measure one distance, which takes a few seconds. */
 #define NUMBERS_MOST 2e9
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -126,7 +126,7 @@ void spec_reference_sampler_residual(spec_reference_sampler *s, int child);
 /* Scales row (V) to sum to 1; returns false, leaving it unchanged, if it has no mass. */
 bool spec_reference_sampler_normalise(double *row, int vocab);
 
-/* Lists the children of a place, in order; returns how many there are. */
+/* Lists the children at a place, in order; returns how many there are. */
 int spec_reference_sampler_children(const spec_reference_sampler *s, int place, int *ret_child);
 
 void spec_reference_sampler_emit(spec_reference_sampler *s, int token);

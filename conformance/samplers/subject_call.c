@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sampler that is a function of this process, through the library. Its batches hold the rows of
- * all rounds in one array for each side, which Python and NumPy can read as they are. */
+/* A sampler that is a function of this process, which the library's caller passes. Its batches hold
+ * the rows of all rounds in one array for each side, which Python and NumPy can read as they
+ * are. */
 #include "conformance/samplers/sampler_host.h"
 
 #include <stdint.h>

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* A capital, stored as exp(gain) * factor so that most tokens need no logarithm. */
+/* The capital of a bet, stored as exp(gain) * factor so that most tokens need no logarithm. */
 typedef struct {
     double gain, factor;
 } spec_trace_bet;

@@ -7,8 +7,8 @@
 #include "conformance/traces/trace_bets.h"
 #include "conformance/traces/trace_evidence.h"
 
-/* Into how many cells we sort a token's position in its cumulative law (PIT): by itself, in pairs,
- * and by the token's position in a round. */
+/* Numbers of cells for the PIT of a token, its position in the cumulative law: for one token, for
+ * each token of a pair, and for tokens at one position of a round. */
 enum {
     SPEC_TRACE_CELLS = 32,
     SPEC_TRACE_LAG_CELLS = 8,

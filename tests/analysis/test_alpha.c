@@ -95,8 +95,8 @@ TEST(mle_maximises_the_censored_likelihood)
     }
 }
 
-/* tests/oracle/misc.py, part (h): accepted/drafted, E[n_emitted], and what accepted/drafted
- * mistaken for alpha predicts. */
+/* tests/oracle/misc.py, part (h): accepted/drafted, E[n_emitted], and the prediction if
+ * accepted/drafted is mistaken for alpha. */
 TEST(accepted_over_drafted_is_not_alpha)
 {
     static const struct {

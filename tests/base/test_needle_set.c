@@ -15,7 +15,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* The first place of any string, by looking at each place. */
+/* The first position of any string, by looking at each position. */
 static const char *plain_find(const char *const *needle, int n_needles, const char *bytes, size_t n)
 {
     const char *first = NULL;

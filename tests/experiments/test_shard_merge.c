@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Merges parts of short runs: closed forms, whose points have one row or several. */
+/* Merges parts of short runs. They compute closed forms, in which a point has one row or
+ * several. */
 #include "experiments/shard_merge.h"
 #include "tests/support/child.h"
 #include "tests/support/folder.h"

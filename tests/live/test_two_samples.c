@@ -212,7 +212,7 @@ TEST(texts_without_a_common_beginning_say_nothing)
     assert_true(test.p > 0.9 && isnan(test.detectable));
 }
 
-/* If there are only two texts, and they begin alike, they tell nothing, whatever the servers do. */
+/* Two texts that begin alike show nothing by themselves, whatever the servers do. */
 TEST(a_total_variation_above_1_is_not_stated)
 {
     static drawing d;

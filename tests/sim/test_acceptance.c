@@ -77,8 +77,8 @@ static void lengths_by_hand(double *ret_chance, const spec_process *process, int
 }
 
 /* Follows the contract again, round by round, on the lanes' own array. Block b is rounds 32b ..
- * 32b+31, one per lane. A position takes one step of all lanes (two for markov: state, then test)
- * while any round of the block is alive. */
+ * 32b+31, one per lane. For each position, all lanes take one step (two for markov: state, then
+ * test), as long as any round of the block is alive. */
 static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_rounds,
                                 uint64_t seed, uint64_t stream)
 {

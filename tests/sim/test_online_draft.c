@@ -84,7 +84,7 @@ static const char *draft_spec(char text[128], int vocab, int seed, const char *m
 enum { V = 7, PLACES = 20, WINDOWS = 3 };
 #define TARGET "random?dim=16&layers=2&heads=2&ffn=24&vocab=7&context=64&type=f32&seed=1"
 
-/* A window holds token i of the text at place i - from, and learns from `first` on. If the draft
+/* A window holds token i of the text at position i - from, and learns from `first` on. If the draft
  * has a begin of text, that is token 0. */
 static void check_window(const service *s, int window, int from, int first, const bool *learns)
 {
@@ -107,8 +107,8 @@ static void check_window(const service *s, int window, int from, int first, cons
     }
 }
 
-/* Collects from chains and trees, all verified places and the rejected ones: places, tokens and
- * rows. */
+/* Collects from chains and trees, all verified positions and the rejected ones: positions, tokens
+ * and rows. */
 TEST(windows_hold_verified_text_with_the_targets_rows)
 {
     static const int prompt[] = {3, 1, 6, 0, 2};

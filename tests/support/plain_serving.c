@@ -42,8 +42,8 @@ static int missing(const plain_engine *e, const member *m)
     }
 }
 
-/* Returns the step's time; `work` is what the target computes. Cold requests that ride get K =
- * 0. */
+/* Returns the step's time; `work` is what the target computes. With miss_rides, cold requests get K
+ * = 0. */
 static double step_time(plain_engine *e, spec_step_work *work)
 {
     const spec_serving_plan *plan = e->plan;

@@ -96,7 +96,7 @@ static inline bool case_build_model(training_case *c, const training_case_shape 
     return true;
 }
 
-/* Computes steps of a layer over the same places, the last one with a learnt row instead of a
+/* Computes steps of a layer over the same positions, the last one with a learnt row instead of a
  * token's. */
 static inline bool case_build_head(training_case *c, const training_case_shape *shape)
 {

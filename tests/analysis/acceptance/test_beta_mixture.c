@@ -89,7 +89,7 @@ TEST(the_fit_is_the_likeliest_of_a_grid)
     }
 }
 
-/* Exact expected counts of a law have their maximum at the law. */
+/* For the exact expected counts of a law, the likelihood is largest at that law. */
 TEST(expected_counts_give_the_law_back)
 {
     const double laws[][2] = {{0.022, 0.218}, {4.0, 1.0}, {27.0, 2.385}, {0.5, 0.1}, {1.0, 30.0}};

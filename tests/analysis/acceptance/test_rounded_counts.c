@@ -382,7 +382,7 @@ TEST(a_line_that_contradicts_itself_is_refused)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         spec_rounded_recovery recovery;
         const int status = spec_rounded_counts_recover(&recovery, &lines[i]);
-        /* 1.00 of 10 accepted is 2001 rounds or more. */
+        /* 10 accepted tokens and a length that prints as 1.00 mean 2001 rounds or more. */
         const int expected = lines[i].length == 1.0 ? GSL_SUCCESS : GSL_EINVAL;
         if (status != expected) print_error("line %zu\n", i);
         assert_int_equal(status, expected);

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* From a Python program that sums families in another way, without prompts, KV costs and idle
- * times. Its simulations agree: 15 values of z are within 2.1. */
+/* Values from a Python program that sums families in another way, without prompts, KV costs and
+ * idle times. Its simulations agree: 15 values of z are within 2.1. */
 TEST(known_answers)
 {
     static const struct {

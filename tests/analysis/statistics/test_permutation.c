@@ -139,9 +139,9 @@ TEST(p_values_are_uniform_under_the_null, STATISTICS)
 }
 
 /* Clusters of 5,000 tests, cut from a series of requests: alpha from a Beta law of deviation .05,
- * lengths exponential. Short requests leave the clusters independent. Requests of 4,000 tests do
- * not: over 2,000 samples p <= .01 has a chance of .083, as docs/formulas/statistics.md#permutation
- * says. */
+ * lengths exponential. With short requests the clusters are independent. With requests of 4,000
+ * tests they are not, and p <= .01 comes in .083 of 2,000 samples, as
+ * docs/formulas/statistics.md#permutation says. */
 TEST(clusters_that_share_requests_differ_too_often, STATISTICS)
 {
     static const double length[2] = {100, 4000};

@@ -56,7 +56,7 @@ TEST(passes_without_a_draft_count_at_each_length)
     assert_true(at(&advice, 4)->tokens.high <= 1.6 + 1e-12);
 }
 
-/* One request has 4000 rounds and the others are short: the interval is wide, but must stay
+/* One request has 4000 rounds and the others are short: the interval is wide, but all of it must be
  * possible. */
 TEST(tokens_per_round_stay_within_a_round)
 {
@@ -150,9 +150,9 @@ TEST(the_time_of_a_round_allows_for_first_tokens)
     assert_near(at(&advice, 1)->round_over_plain.high, 1.02 * 1.3, 1e-9);
 }
 
-/* A few requests of 256 tokens at K = 4, whose alphas have a Beta law of mean .9. Nominal .95; on
- * the scale of logarithms alone, at K = 5, 5 requests of concentration 2 hold .74, and 12 .84
- * (docs/formulas/statistics.md#cluster-ratio). */
+/* A few requests of 256 tokens at K = 4, whose alphas have a Beta law of mean .9. Nominal .95;
+ * intervals on the scale of logarithms alone, at K = 5 and concentration 2, cover .74 with 5
+ * requests and .84 with 12 (docs/formulas/statistics.md#cluster-ratio). */
 TEST(few_requests_hold_the_tokens_per_round, STATISTICS)
 {
     static const struct {

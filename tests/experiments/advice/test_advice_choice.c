@@ -225,8 +225,9 @@ TEST(a_range_of_equals_is_decided)
     assert_true(advice.batch[0].decided);
 }
 
-/* Of rates within 2 % the smaller length is taken. The distances of its speed-up's ends are the
- * root of the sum of squares of both logarithms' distances; plain decoding is as fast as itself. */
+/* Of rates within 2 % the smaller length is taken. Each end of its speed-up is as far away, in
+ * logarithms, as the root of the sum of squares of the distances of both speeds; plain decoding is
+ * exactly as fast as itself. */
 TEST(a_range_takes_the_smaller_of_equals_with_its_interval)
 {
     static const double factor[] = {0.9, 1.15, 1.0, 0.95};
@@ -317,8 +318,8 @@ TEST(one_window_has_no_interval)
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
 }
 
-/* --K 2:2. By estimate K = 2 is 13 % faster than K = 4, which ran with rounds of 2 plain tokens, so
- * we change. If these rounds take 1.2, K = 4 is faster than K = 2 can be, and we keep it. */
+/* --K 2:2. By estimate K = 2 is 13 % faster than K = 4, whose rounds took 2 plain tokens, so we
+ * change. If these rounds take 1.2, K = 4 is faster than K = 2 can be, and we keep it. */
 TEST(the_current_length_takes_part_where_it_is_not_asked_for)
 {
     static const double seconds[] = {2.0, 1.2};

@@ -207,8 +207,8 @@ TEST(the_likely_loss_is_at_a_lower_level)
     forget(&s);
 }
 
-/* Rounds of K = 5 take as long as a plain token, so all shorter ones do: a gain is a ratio of
- * tokens, and its interval reaches from one end of them to the other. */
+/* Rounds of K = 5 take as long as a plain token, and so do all shorter rounds. A gain is then just
+ * a ratio of tokens, and its interval extends from the smallest possible ratio to the largest. */
 TEST(a_gain_covers_what_tokens_leave_open)
 {
     static const int K[] = {2, 5};

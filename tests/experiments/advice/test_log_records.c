@@ -109,7 +109,8 @@ TEST(text_that_looks_like_json_is_lines)
     reads("[\n[\n1\n]\n] tail\n", "1:[|2:[|3:1|4:]|5:] tail"); /* its parts are text, too */
 }
 
-/* That something is text is known before the file's end: what follows it are records again. */
+/* We know that a value is only text before the file ends, and what follows is read as records
+ * again. */
 TEST(a_break_far_into_a_value_ends_it)
 {
     enum { N = 3000 };

@@ -80,8 +80,8 @@ TEST(the_truth_is_that_of_simulated_requests, STATISTICS)
     }
 }
 
-/* From K = 2 on, no law of alpha explains rates that fall with depth. From K = 1 the bounds know
- * nothing of depth: 1 + .7 + .7 .63 is below them. */
+/* From K = 2 on, no law of alpha explains rates that fall with depth. Bounds from K = 1 know
+ * nothing about depth, so 1 + .7 + .7 .63 is below them. */
 TEST(acceptance_that_falls_with_depth_is_told_apart)
 {
     OWNED(spec_result) result;

@@ -163,8 +163,8 @@ TEST(acceptance_may_depend_on_the_context)
     }
 }
 
-/* A draft that is fed or refilled computes each token of a request once. The two differ in when
- * they do, and in rounds that draft, for which a fed cache needs no tokens. */
+/* A draft that is fed or refilled computes each token of a request once; the two differ in when
+ * they do it. In rounds that draft, a fed cache already has all tokens. */
 TEST(a_cache_of_the_draft_takes_time)
 {
     OWNED(spec_result) result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A step of a draft that learns while it serves is a step of the offline trainer, bit for bit. It
- * learns from the marked places only, can restart from its first weights, and stops if numbers are
- * not finite. */
+ * learns from the marked positions only, can restart from its first weights, and stops if numbers
+ * are not finite. */
 #include "models/train/draft_learner.h"
 
 #include "experiments/train/training.h"
@@ -119,7 +119,7 @@ TEST(a_step_is_one_of_the_offline_trainer_bit_for_bit)
     }
 }
 
-/* Rows and tokens of other places are not read, so changing them changes nothing. */
+/* Rows and tokens of other positions are not read, so changing them changes nothing. */
 TEST(places_that_are_not_marked_do_not_count)
 {
     OWNED(case_of) one, other;

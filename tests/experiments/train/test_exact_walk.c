@@ -70,8 +70,8 @@ TEST(a_constant_acceptance_gives_the_capped_geometric_mean)
     assert_true(fabs(spec_exact_walk_alpha(&walk, 3) - 0.7) < 1e-12);
 }
 
-/* Acceptance is 1 and 0 in turn, so rounds with one draft token begin at every second place only,
- * and always accept. The mean over all places would be 1.5. */
+/* Acceptance is 1 and 0 in turn, so rounds with one draft token begin at every second position
+ * only, and always accept. The mean over all positions would be 1.5. */
 TEST(rounds_do_not_begin_everywhere)
 {
     enum { LONG = 100 };

@@ -84,7 +84,7 @@ static void run_steps(case_of *c, int n)
 }
 
 /* Computes the mean acceptance of an exit's first two draft tokens from rows of sessions, over the
- * places where rounds of K fit. */
+ * positions where rounds of K fit. */
 static void alpha_by_sessions(double ret[2], const case_of *c, int exit, int temperature)
 {
     char spec[64];

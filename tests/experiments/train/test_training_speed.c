@@ -60,7 +60,7 @@ TEST(weights_of_drafts_are_counted)
         }
 }
 
-/* Acceptance is 0.8 at every place, so tokens per round are 1.8, 2.44 and 2.952. */
+/* Acceptance is 0.8 at every position, so tokens per round are 1.8, 2.44 and 2.952. */
 TEST(the_best_length_has_the_largest_speed_up)
 {
     double accept[300 * K], room[300];

@@ -7,7 +7,7 @@
 
 enum {
     CAUSAL = 1 << 0,
-    WINDOW = 1 << 1, /* of 5 places, in the last layer */
+    WINDOW = 1 << 1, /* of 5 positions, in the last layer */
     SCALES = 1 << 2,
     CAPPED = 1 << 3,
     GELU = 1 << 4,

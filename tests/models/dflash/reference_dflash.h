@@ -49,7 +49,7 @@ static inline void dflash_norm_heads(double *heads, int n, const spec_shape *s,
     }
 }
 
-/* Computes the key and the value of a column at a place, from what its layer reads. */
+/* Computes the key and the value of a column at a position, from what its layer reads. */
 static inline void dflash_key_value(const block_reference *r, double *key, double *value, int layer,
                                     int place, const double *input)
 {
@@ -66,7 +66,7 @@ static inline void dflash_key_value(const block_reference *r, double *key, doubl
     for (int h = 0; h < s->n_kv_heads; h++) reference_rope(key + h * s->head_dim, s, place);
 }
 
-/* Computes g at every place but the last (n - 1, dim). */
+/* Computes g at every position but the last (n - 1, dim). */
 static inline double *dflash_context(const block_reference *r)
 {
     const spec_shape *t = &r->target->shape;
@@ -148,7 +148,7 @@ static inline void dflash_end(const block_reference *r, int layer, double *opt_c
     free(opt_coefficient);
 }
 
-/* Computes the attention of column i to places begin..end-1; keys and values (places, n_kv_heads
+/* Computes the attention of column i to positions begin..end-1; keys and values (places, n_kv_heads
  * head_dim). */
 static inline void dflash_attend(const block_reference *r, int layer, int i, const double *key,
                                  const double *value)
@@ -265,7 +265,7 @@ static inline void dflash_select(const block_reference *r, double *logits, const
 }
 
 /* Starts a draft after a text of n tokens of the target; with `shift` it reads features this many
- * places too early, a mistake that tests must notice. */
+ * positions too early, a mistake that tests must notice. */
 typedef struct {
     const spec_dflash *dflash;
     const spec_checkpoint *target;

@@ -14,7 +14,7 @@ typedef struct {
     const spec_checkpoint *target;
     const int *text; /* (n) including the begin-of-text token, then the path (n_path) */
     int n, n_path;
-    int shift;      /* reads features so many places too early: a mistake to detect */
+    int shift;      /* reads features so many positions too early: a mistake to detect */
     double *states; /* (n - 1, n_layers + 1, dim) of the target */
 } reference;
 
@@ -225,14 +225,15 @@ static inline void reference_mtp(const reference *r, double *logits)
 {
     const int dim = r->target->shape.dim, modules = r->n_path + 1;
     const int begins = r->n > 1 ? 0 : -1; /* the first place of h_0 */
-    const int n = r->n - 1 - begins;      /* places of each h_k, from begins + k on */
+    const int n = r->n - 1 - begins;      /* positions of each h_k, from begins + k on */
     double *h = reference_vector(n * dim), *e = reference_vector(dim),
            *in = reference_vector(2 * dim), *x = reference_vector(dim);
     for (int i = 0; i < n; i++)
         feature(r, h + (ptrdiff_t)i * dim, r->head->shape.tap[0], begins + i);
     for (int k = 1; k <= modules; k++) {
         reference_layer over = reference_layer_of(r);
-        for (int i = 0; i < n; i++) { /* place begins + k + i reads h_{k-1} at the place before */
+        for (int i = 0; i < n; i++) { /* position begins + k + i reads h_{k-1} at the position
+                                       * before */
             double *before = h + (ptrdiff_t)i * dim;
             embed(&r->target->embedding, e, r->text[begins + k + i]);
             reference_pair(r, in, k - 1, e, before);

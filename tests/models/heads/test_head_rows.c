@@ -115,7 +115,7 @@ TEST(rows_are_those_of_the_definition)
 }
 
 /* The test above would notice these mistakes: with a tap one layer lower, or a feature from one
- * place earlier, rows differ a thousand times as much as it allows. */
+ * position earlier, rows differ a thousand times as much as it allows. */
 TEST(a_tap_or_a_feature_that_is_off_by_one_is_noticed)
 {
     for (int c = 0; c < CASES; c++) {

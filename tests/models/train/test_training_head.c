@@ -189,7 +189,7 @@ TEST(depths_that_are_not_trained_serve_evaluation)
     case_of_free(&some);
 }
 
-/* At every depth a new Medusa head gives the target's row of the place before. */
+/* At every depth a new Medusa head gives the target's row of the position before. */
 TEST(a_new_medusa_head_repeats_the_target)
 {
     OWNED(case_of) c;

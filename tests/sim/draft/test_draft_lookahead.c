@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compares lookahead decoding with a plain account of it, which uses absolute places of the text:
- * level l of the window guesses places, and n-grams are kept as lists. */
+/* Compares lookahead decoding with a plain account of it, which uses absolute positions of the
+ * text: level l of the window guesses positions, and n-grams are kept as lists. */
 #include "base/noise.h"
 #include "models/row.h"
 #include "tests/support/stage.h"
@@ -14,7 +14,7 @@ typedef struct {
     int W, N, G; /* columns, tokens of an n-gram including its first one, n-grams per token */
     int filled;
     uint64_t guessed;
-    int guess[N_MAX][PLACES];              /* the guess of a level for a place */
+    int guess[N_MAX][PLACES];              /* the guess of a level for a position */
     int n_grams[V], gram[V][G_MAX][N_MAX]; /* the oldest first */
 } account;
 
@@ -26,7 +26,7 @@ static void begin_account(account *a)
     memset(a->n_grams, 0, sizeof a->n_grams);
 }
 
-/* Completes the window of this round: a place without an iterate guesses a token of the text. */
+/* Completes the window of this round: a position without an iterate guesses a token of the text. */
 static void complete(account *a, const int *text, int n)
 {
     a->guess[0][n - 1] = text[n - 1];
@@ -75,7 +75,8 @@ static void learn(account *a, const table_model *target, const int *text, int n)
         gram[a->N - 2] = result[i];
         add_gram(a, a->guess[0][n - 1 + i], gram);
     }
-    /* A level passes its guesses down, for the same places; places beyond the window are empty. */
+    /* A level passes its guesses down, for the same positions; positions beyond the window are
+     * empty. */
     for (int level = 0; whole && level < top; level++)
         memcpy(a->guess[level], a->guess[level + 1], sizeof a->guess[level]);
     const int behind = n - 1 + a->filled;

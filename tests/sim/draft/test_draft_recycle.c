@@ -61,7 +61,7 @@ static void update(table *t, const spec_decoder *decoder, int last)
         remember(t, draft->token[i], decoder->target_row[i + 1]);
 }
 
-/* Several texts share one table. If k >= budget <= K, the places of cost <= budget are 2^budget - 1
+/* Several texts share one table. If k >= budget <= K, the paths of cost <= budget are 2^budget - 1
  * nodes. */
 static void check_drafts(int k, int budget, pair_family family, uint64_t seed)
 {

@@ -71,7 +71,8 @@ TEST(a_run_is_a_function_of_its_arguments)
     }
 }
 
-/* Requests are never cut off, however long: the number of their tokens has the geometric mean. */
+/* Requests are never cut off, however long they are, so their mean length is that of the geometric
+ * law. */
 TEST(requests_are_whole)
 {
     enum { N = 4000 };

@@ -46,7 +46,7 @@ TEST(acceptance_of_zero_and_one_are_exact)
         OWNED(serving_setup) s;
         serving_setup_init(&s, STEP, "round=0.5s,pass=0.25s", "fixed?K=4", 24, alpha);
         const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
-        const uint64_t rounds = alpha == 0 ? 24 : 5; /* of 5 tokens, the last one less one */
+        const uint64_t rounds = alpha == 0 ? 24 : 5; /* 5 tokens each, but 4 in the last one */
         const double t = 1.5 + 4 * 0.25 + 5 * TOKEN;
         assert_true(sums.rounds == 300 * rounds && sums.steps == 300 * rounds);
         assert_true(sums.accepted == (alpha == 0 ? 0 : sums.drafted));

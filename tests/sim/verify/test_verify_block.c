@@ -261,7 +261,7 @@ TEST(the_papers_example_keeps_eleven_ninths)
     }
 }
 
-/* First rows (2/3, 1/3) and (1/3, 2/3), ratios 2 and 1/2. A second place that differs pays only
+/* First rows (2/3, 1/3) and (1/3, 2/3), ratios 2 and 1/2. A second position that differs pays only
  * after the ratio 1/2: there its ratio 3/2 repays the deficit. After the ratio 2 the surplus is
  * lost, as for token. A rule that carried the surplus over would keep 4/3 of the first pair. */
 TEST(a_later_surplus_repays_a_deficit_and_an_earlier_surplus_is_lost)

@@ -4,7 +4,7 @@
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
 
-/* The third token has probability 0, so the token at its place is drawn from (.27, .36, 0, .37),
+/* The third token has probability 0, so the token at its position is drawn from (.27, .36, 0, .37),
  * not from the residual (.27, 0, 0, .02). */
 TEST(the_place_of_an_impossible_token_is_drawn_from_the_target)
 {

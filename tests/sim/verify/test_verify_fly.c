@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The text 3, 1, 3 has acceptance .25, .2 and 1. The first place has the entropy of .4, .3, .2. */
+/* The text 3, 1, 3 has acceptance .25, .2 and 1. The first position has the entropy of .4, .3,
+ * .2. */
 static rule_case text(int depth)
 {
     rule_case run = rule_case_text((const int[]){3, 1, 3}, 3);
@@ -22,13 +23,13 @@ TEST(a_rejected_token_returns_if_its_window_is_accepted)
     rule_case_verify(&run, "fly?window=1", (const int[]){0, 1, 1, 1}, 4);
     assert_within(run.asked[0], 0.75, 1e-15);
     assert_within(run.asked[1], 0.2, 1e-15);
-    assert_within(run.asked[2], 1.0, 0.0); /* the place after the window is also judged */
+    assert_within(run.asked[2], 1.0, 0.0); /* the position after the window is also judged */
     assert_within(run.asked[3], 0.9, 1e-15);
     assert_int_equal(run.round.n_accepted, 3);
     rule_case_verify(&run, "fly?window=2", (const int[]){0, 1, 1, 1}, 4);
     assert_int_equal(run.round.n_accepted, 3);
 
-    /* The window fails, so the correction comes from the first place, (.3, .1, 0, 0). */
+    /* The window fails, so the correction comes from the first position, (.3, .1, 0, 0). */
     rule_case_verify(&run, "fly?window=1", (const int[]){0, 0, 1}, 3);
     assert_within(run.asked[1], 0.8, 1e-15);
     assert_within(run.asked[2], 0.25, 1e-14);
@@ -125,8 +126,9 @@ static double overlap_after(const pair *p, int x)
     return sum;
 }
 
-/* A first token x is accepted, and no window follows the next place; or it is rejected, and returns
- * with the next token, if that is accepted; or it is a correction, and a new round begins. */
+/* A first token x is accepted, and no window follows the next position; or it is rejected, and
+ * returns with the next token, if that is accepted; or it is a correction, and a new round
+ * begins. */
 static void check_two_tokens(const pair *p)
 {
     const int V = p->vocab;
@@ -176,10 +178,10 @@ TEST(the_law_is_the_formulas)
     }
 }
 
-/* The first token is drafted as 0 and returns half of the time, if both places after it accept. The
- * second is drafted from the target's row, (1/2, 1/2), and after it the third is certainly accepted
- * if it was 0, and half of the time if it was 1. So 2/3 of the texts in which the first token
- * returns continue with 0. */
+/* The first token is drafted as 0 and returns half of the time, if both positions after it accept.
+ * The second is drafted from the target's row, (1/2, 1/2), and after it the third is certainly
+ * accepted if it was 0, and half of the time if it was 1. So 2/3 of the texts in which the first
+ * token returns continue with 0. */
 TEST(a_place_of_the_window_depends_on_later_acceptance)
 {
     enum { ROOT = 0, AFTER_00 = 3, AFTER_01 = 4 };

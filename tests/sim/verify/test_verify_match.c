@@ -69,7 +69,7 @@ TEST(in_a_tree_the_child_with_the_token_is_followed)
     assert_within(run.asked[2], 0.36, 1e-15);
 
     rule_case_verify(&run, "match", (const int[]){1, 2},
-                     2); /* the second child, which has none itself */
+                     2); /* the second child, which has no children */
     assert_int_equal(run.round.n_accepted, 1);
     assert_int_equal(run.round.node[0], 1);
     assert_within(run.asked[1], 0.3, 1e-15);

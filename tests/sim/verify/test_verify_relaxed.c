@@ -38,7 +38,7 @@ TEST(the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie)
     check_kept("top-k-relaxed?k=4", 3, 2, 2);
 }
 
-/* The places have .4 .3 .2 .1 and .2 .3 .2 .3; the argmax follows, without a decision. */
+/* The positions have .4 .3 .2 .1 and .2 .3 .2 .3; the argmax follows, without a decision. */
 TEST(a_token_within_delta_is_kept_and_the_argmax_follows)
 {
     static const struct {

@@ -56,8 +56,9 @@ TEST(the_papers_tree_is_judged_from_the_leaves_to_the_root)
     check_asked(&run, (const int[]){0, 1, 0}, (const double[]){1.0 / 3.0, 7.0 / 11.0, 0.3}, 3);
     check_path(&run, (const int[]){0, 3}, 2);
 
-    /* X4 takes the whole residual of X1. Then X2, with 4/9: its leaf with half of it, itself with
-     * (4/9 .3 - .1) over that and 5/9. The root: c = 1 + .3/.4 leaves c alone. */
+    /* X4 takes the whole residual of X1. X2 is then reached with 4/9: its leaf is kept with half of
+     * that, and X2 itself with r / (r + 5/9), where r = 4/9 .3 - .1. At the root, c = 1 + .3/.4
+     * leaves c alone. */
     const double left = 4.0 / 9.0 * 0.3 - 0.1, keep = left / (left + 5.0 / 9.0);
     check_asked(&run, (const int[]){0, 0, 0, 1, 1},
                 (const double[]){1.0 / 3.0, 4.0 / 11.0, 1.0, 2.0 / 9.0, 0.4}, 5);

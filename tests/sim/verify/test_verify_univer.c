@@ -11,8 +11,8 @@
 
 enum { V_MOST = 4 };
 
-/* The shares are .3 over .2/.3 for the drawn one, and .55 times .1 and .2 over the .367 that the
- * drawn one misses in all for the chosen ones: .45, .15 and .3. */
+/* The drawn one has the share .3 / (.2/.3) = .45. The chosen ones divide .55 in proportion to .1
+ * and .2, out of the .367 that the drawn one misses in total: .15 and .3. */
 TEST(the_drawn_one_is_judged_last)
 {
     static const double target[] = {0.1, 0.2, 0.3, 0.4}, row[] = {0.4, 0.3, 0.2, 0.1};
@@ -168,8 +168,8 @@ TEST(it_keeps_the_known_numbers_of_tokens)
     }
 }
 
-/* docs/formulas/newer-rules.md#univer: every share is 1/2, and what a token is worth below grows
- * with its reach only up to 1/2, if the draft is half as often right there. */
+/* docs/formulas/newer-rules.md#univer: every share is 1/2. If the draft below is right half of the
+ * time, the tokens kept there increase with the reach only up to a reach of 1/2. */
 TEST(the_first_in_the_order_gains_where_reach_is_worth_less_and_less)
 {
     static const double target[] = {0.5, 0.25, 0.25}, row[] = {0.6, 0.2, 0.2},

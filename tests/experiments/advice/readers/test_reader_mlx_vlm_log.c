@@ -29,7 +29,8 @@ TEST(a_generation_is_a_request_with_its_rounds)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES | SPEC_LOG_ROUNDED);
 }
 
-/* Two of accept lengths 1, 0, 2 in drafts of 2, 1, 2, as in the project's own test. */
+/* Lines about drafts of 2, 1 and 2 tokens, of which 1, 0 and 2 are accepted, as in the project's
+ * own test. */
 TEST(few_rounds_have_their_counts_exactly)
 {
     read_lines_of(&r, format,

@@ -253,8 +253,8 @@ TEST(latencies_of_sglang_count_where_they_are_of_all_tokens)
 }
 
 /* Scrapes before and after a run, each in a file of its own, of an engine that drafts 3 tokens and
- * of one that does not. Passes of 20 ms give 2.5 tokens, and plain ones of 18 ms one: the speed-up
- * is 2.5 times 18 / 20. No request runs at the time of a scrape. */
+ * of one that does not. A pass takes 20 ms and gives 2.5 tokens, and a plain one takes 18 ms and
+ * gives one, so the speed-up is 2.5 times 18 / 20. No request runs at the time of a scrape. */
 TEST(scrapes_before_and_after_give_a_speedup)
 {
 #define PLAIN(tokens, first, count, sum, steps)                                                    \

@@ -24,7 +24,7 @@ static double sigmoid(double x)
     return 1.0 / (1.0 + exp(-x));
 }
 
-/* Draws rounds of a draft whose token at place k is accepted with probability sigmoid(weight
+/* Draws rounds of a draft whose token at position k is accepted with probability sigmoid(weight
  * feature + bias - 0.1 k). */
 static rounds rounds_of(uint64_t seed, double weight, double bias)
 {

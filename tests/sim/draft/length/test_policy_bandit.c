@@ -272,8 +272,8 @@ TEST(ucb_without_exploration_plays_the_largest_mean)
     case_free(&c);
 }
 
-/* docs/formulas/lengths.md#bandits: length 3 accepts nothing in its two rounds, and then everything
- * would be accepted for ever. */
+/* docs/formulas/lengths.md#bandits: length 3 accepts nothing in its two rounds, although everything
+ * would be accepted from then on. */
 TEST(ucb_without_exploration_never_returns_to_an_unlucky_length)
 {
     policy_case c = case_of("ucb?c=0.2&explore=0&samples=2", 3);

@@ -99,7 +99,7 @@ static void add_label(labels *all, double score, bool accepted, int now)
 }
 
 /* Checks lengths by all labels so far. The token after a fully accepted draft labels the first
- * place that was cut. */
+ * position that was cut. */
 static void lengths_follow_a_recount(const char *spec, const law *by, bool product)
 {
     static labels all;
