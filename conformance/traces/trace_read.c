@@ -89,7 +89,7 @@ static int read_head_value(spec_trace_reader *r, const char *key, const json_t *
     case HEAD_ROWS:
         head->logprobs = text != NULL && strcmp(text, "logprobs") == 0;
         if (text == NULL || (!head->logprobs && strcmp(text, "probabilities") != 0))
-            return BAD("\"rows\" is \"probabilities\" or \"logprobs\"");
+            return BAD("\"rows\" must be \"probabilities\" or \"logprobs\"");
         break;
     case HEAD_TEMPERATURE:
         status = spec_trace_line_real(&transform->temperature, &r->in, key, value, 0.0, 1e9, error);
@@ -106,7 +106,7 @@ static int read_head_value(spec_trace_reader *r, const char *key, const json_t *
         break;
     case HEAD_FILTERS:
         if (text == NULL)
-            return BAD("\"filters\" is not an order, as \"temperature,top_k,top_p,min_p\"");
+            return BAD("\"filters\" must be an order such as \"temperature,top_k,top_p,min_p\"");
         if (spec_filter_order_parse(&head->filters, text, &why) != GSL_SUCCESS)
             return BAD("%s", why.text);
         head->orders = true;

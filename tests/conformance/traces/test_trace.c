@@ -58,9 +58,9 @@ TEST(an_invalid_trace_is_refused)
     refuses("{\"speclab_trace\": 1, \"vocab\": 9e99}\n",
             "t.jsonl:1: \"vocab\" is not a whole number");
     refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"rows\": \"logits\"}\n",
-            "t.jsonl:1: \"rows\" is \"probabilities\" or \"logprobs\"");
+            "t.jsonl:1: \"rows\" must be \"probabilities\" or \"logprobs\"");
     refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"filters\": 1}\n",
-            "t.jsonl:1: \"filters\" is not an order, as \"temperature,top_k,top_p,min_p\"");
+            "t.jsonl:1: \"filters\" must be an order such as \"temperature,top_k,top_p,min_p\"");
     refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"filters\": \"top_k;top_p\"}\n",
             "t.jsonl:1: filters 'top_k;top_p': 'top_k;top_p' is not temperature, top_k, top_p or "
             "min_p");
