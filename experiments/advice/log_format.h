@@ -66,19 +66,40 @@ typedef struct {
 /* A list of texts that ends with NULL, for the members above. */
 #define SPEC_TEXTS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* The table, and its entries, each of which is in the file of its engine. No record has two
- * formats. */
-extern const spec_log_format *const spec_log_formats[]; /* NULL-terminated */
-extern const spec_log_format spec_reader_vllm_log, spec_reader_vllm_bench_table,
-    spec_reader_prometheus_vllm, spec_reader_prometheus_sglang, spec_reader_prometheus_llama,
-    spec_reader_prometheus_tgi, spec_reader_vllm_response, spec_reader_vllm_bench,
-    spec_reader_aiperf, spec_reader_aiperf_summary, spec_reader_speed_bench_report,
-    spec_reader_specdec_bench, spec_reader_specdec_bench_response, spec_reader_openai_usage,
-    spec_reader_sglang_response, spec_reader_sglang_server_info, spec_reader_tensorrt_iterations,
-    spec_reader_tensorrt_response, spec_reader_llamacpp_response, spec_reader_mlx_vlm_response,
-    spec_reader_lmstudio_response, spec_reader_mlc_metrics, spec_reader_accepted_lengths,
-    spec_reader_llamacpp_log, spec_reader_mlx_vlm_log, spec_reader_ollama_log,
-    spec_reader_sglang_log;
+/* The table, in this order, and NULL. READER(name) is spec_reader_<name>, in the file of its
+ * engine. No record has two formats. */
+extern const spec_log_format *const spec_log_formats[];
+#define SPEC_READERS(READER)                                                                       \
+    READER(vllm_log)                                                                               \
+    READER(vllm_bench_table)                                                                       \
+    READER(sglang_log)                                                                             \
+    READER(llamacpp_log)                                                                           \
+    READER(mlx_vlm_log)                                                                            \
+    READER(ollama_log)                                                                             \
+    READER(prometheus_vllm)                                                                        \
+    READER(prometheus_sglang)                                                                      \
+    READER(prometheus_llama)                                                                       \
+    READER(prometheus_tgi)                                                                         \
+    READER(vllm_response)                                                                          \
+    READER(vllm_bench)                                                                             \
+    READER(aiperf)                                                                                 \
+    READER(aiperf_summary)                                                                         \
+    READER(speed_bench_report)                                                                     \
+    READER(sglang_response)                                                                        \
+    READER(sglang_server_info)                                                                     \
+    READER(tensorrt_iterations)                                                                    \
+    READER(tensorrt_response)                                                                      \
+    READER(llamacpp_response)                                                                      \
+    READER(mlx_vlm_response)                                                                       \
+    READER(lmstudio_response)                                                                      \
+    READER(mlc_metrics)                                                                            \
+    READER(accepted_lengths)                                                                       \
+    READER(specdec_bench)                                                                          \
+    READER(specdec_bench_response)                                                                 \
+    READER(openai_usage)
+#define DECLARE(name) extern const spec_log_format spec_reader_##name;
+SPEC_READERS(DECLARE)
+#undef DECLARE
 
 /* Fails with "file:line: ..."; returns GSL_EINVAL. */
 __attribute__((format(printf, 3, 4))) int spec_log_bad(const spec_log_record *record,

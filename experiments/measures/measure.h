@@ -102,7 +102,7 @@ struct spec_measure {
                spec_error *error);
 };
 
-/* NULL-terminated, experiments/measures/measures_table.c */
+/* NULL-terminated, experiments/measures/measures.c */
 extern const spec_measure *const spec_measures[];
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error);
 

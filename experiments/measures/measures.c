@@ -10,6 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+#define LINE(name) &spec_measure_##name,
+const spec_measure *const spec_measures[] = {SPEC_MEASURES(LINE) NULL};
+
 int spec_point_blame(int status, const char *parameter, spec_error *error)
 {
     if (status == GSL_SUCCESS || error == NULL) return status;

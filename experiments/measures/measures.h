@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* measures: every measure by name, and what measures share: models, simulation and verdicts.
- * A measure_<name>.c defines one spec_measure, and measures_table.c lists them. Only measures
- * include this header. The point's cache owns the models. */
+ * A measure_<name>.c defines one spec_measure. Only measures include this header. The point's cache
+ * owns the models. */
 #ifndef SPECLAB_MEASURES_H
 #define SPECLAB_MEASURES_H
 
@@ -10,19 +10,54 @@
 #include "sim/serving/step_cost.h"
 #include "sim/sources.h"
 
-extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_measure_advice,
-    spec_measure_advice_choice, spec_measure_advice_halves, spec_measure_advice_sweep,
-    spec_measure_ahead, spec_measure_betas, spec_measure_block_draft, spec_measure_break_even,
-    spec_measure_cascade, spec_measure_decode, spec_measure_decode_ahead, spec_measure_dominance,
-    spec_measure_extrapolation, spec_measure_finite_length, spec_measure_folklore,
-    spec_measure_four_alphas, spec_measure_implied_alpha, spec_measure_implied_cost,
-    spec_measure_distribution, spec_measure_lengths, spec_measure_lossless,
-    spec_measure_lossy_front, spec_measure_online, spec_measure_overlap, spec_measure_papers,
-    spec_measure_plan, spec_measure_predict, spec_measure_prove, spec_measure_prove_cases,
-    spec_measure_quoted_optimum, spec_measure_pair_coverage, spec_measure_roofline,
-    spec_measure_serve, spec_measure_serve_claims, spec_measure_serve_coverage,
-    spec_measure_serve_measured, spec_measure_serve_published, spec_measure_train,
-    spec_measure_uniformity, spec_measure_window_bytes, spec_measure_window_draft;
+/* The table has this order. MEASURE(name) is spec_measure_<name>. */
+#define SPEC_MEASURES(MEASURE)                                                                     \
+    MEASURE(acceptance)                                                                            \
+    MEASURE(predict)                                                                               \
+    MEASURE(decode)                                                                                \
+    MEASURE(lengths)                                                                               \
+    MEASURE(overlap)                                                                               \
+    MEASURE(lossless)                                                                              \
+    MEASURE(uniformity)                                                                            \
+    MEASURE(prove)                                                                                 \
+    MEASURE(accept)                                                                                \
+    MEASURE(folklore)                                                                              \
+    MEASURE(four_alphas)                                                                           \
+    MEASURE(implied_cost)                                                                          \
+    MEASURE(implied_alpha)                                                                         \
+    MEASURE(finite_length)                                                                         \
+    MEASURE(extrapolation)                                                                         \
+    MEASURE(roofline)                                                                              \
+    MEASURE(window_bytes)                                                                          \
+    MEASURE(window_draft)                                                                          \
+    MEASURE(distribution)                                                                          \
+    MEASURE(prove_cases)                                                                           \
+    MEASURE(plan)                                                                                  \
+    MEASURE(dominance)                                                                             \
+    MEASURE(quoted_optimum)                                                                        \
+    MEASURE(lossy_front)                                                                           \
+    MEASURE(papers)                                                                                \
+    MEASURE(betas)                                                                                 \
+    MEASURE(block_draft)                                                                           \
+    MEASURE(ahead)                                                                                 \
+    MEASURE(cascade)                                                                               \
+    MEASURE(decode_ahead)                                                                          \
+    MEASURE(train)                                                                                 \
+    MEASURE(online)                                                                                \
+    MEASURE(pair_coverage)                                                                         \
+    MEASURE(serve)                                                                                 \
+    MEASURE(serve_claims)                                                                          \
+    MEASURE(serve_coverage)                                                                        \
+    MEASURE(serve_measured)                                                                        \
+    MEASURE(serve_published)                                                                       \
+    MEASURE(break_even)                                                                            \
+    MEASURE(advice)                                                                                \
+    MEASURE(advice_choice)                                                                         \
+    MEASURE(advice_halves)                                                                         \
+    MEASURE(advice_sweep)
+#define DECLARE(name) extern const spec_measure spec_measure_##name;
+SPEC_MEASURES(DECLARE)
+#undef DECLARE
 
 /* Puts the name of the parameter at fault in front of the error line: "target: ...". Returns the
  * status; changes nothing on success. */

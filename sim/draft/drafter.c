@@ -8,28 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const spec_drafter_kind *const spec_drafter_kinds[] = {
-    &spec_draft_chain,
-    &spec_draft_greedy,
-    &spec_draft_lookup,
-    &spec_draft_lookahead,
-    &spec_draft_recycle,
-    &spec_draft_suffix,
-    &spec_draft_rest,
-    &spec_draft_ngram_simple,
-    &spec_draft_ngram_map_k,
-    &spec_draft_ngram_map_k4v,
-    &spec_draft_ngram_mod,
-    &spec_draft_ngram_cache,
-    &spec_draft_trie,
-    &spec_draft_tree,
-    &spec_draft_dynamic,
-    &spec_draft_marginals,
-    &spec_draft_gumbel,
-    &spec_draft_minhash,
-    &spec_draft_cascade,
-    NULL,
-};
+#define LINE(name) &spec_draft_##name,
+const spec_drafter_kind *const spec_drafter_kinds[] = {SPEC_DRAFTS(LINE) NULL};
 
 static const char *name_of(int i)
 {

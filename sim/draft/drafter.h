@@ -63,12 +63,31 @@ struct spec_drafter {
     void *state;             /* settings and workspace of the kind, made by its init, or NULL */
 };
 
-extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
-extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup,
-    spec_draft_lookahead, spec_draft_recycle, spec_draft_suffix, spec_draft_rest,
-    spec_draft_ngram_simple, spec_draft_ngram_map_k, spec_draft_ngram_map_k4v, spec_draft_ngram_mod,
-    spec_draft_ngram_cache, spec_draft_trie, spec_draft_tree, spec_draft_dynamic,
-    spec_draft_marginals, spec_draft_gumbel, spec_draft_minhash, spec_draft_cascade;
+/* The table, in this order, and NULL. DRAFT(name) is spec_draft_<name>. */
+extern const spec_drafter_kind *const spec_drafter_kinds[];
+#define SPEC_DRAFTS(DRAFT)                                                                         \
+    DRAFT(chain)                                                                                   \
+    DRAFT(greedy)                                                                                  \
+    DRAFT(lookup)                                                                                  \
+    DRAFT(lookahead)                                                                               \
+    DRAFT(recycle)                                                                                 \
+    DRAFT(suffix)                                                                                  \
+    DRAFT(rest)                                                                                    \
+    DRAFT(ngram_simple)                                                                            \
+    DRAFT(ngram_map_k)                                                                             \
+    DRAFT(ngram_map_k4v)                                                                           \
+    DRAFT(ngram_mod)                                                                               \
+    DRAFT(ngram_cache)                                                                             \
+    DRAFT(trie)                                                                                    \
+    DRAFT(tree)                                                                                    \
+    DRAFT(dynamic)                                                                                 \
+    DRAFT(marginals)                                                                               \
+    DRAFT(gumbel)                                                                                  \
+    DRAFT(minhash)                                                                                 \
+    DRAFT(cascade)
+#define DECLARE(name) extern const spec_drafter_kind spec_draft_##name;
+SPEC_DRAFTS(DECLARE)
+#undef DECLARE
 
 /* Returns where the model begins in "STRATEGY:MODEL", such as "greedy:zipf?V=9"; `text` itself if
  * there is no strategy. For a strategy without a model, such as "rest:FILE", returns what follows

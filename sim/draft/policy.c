@@ -8,16 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const spec_policy_kind *const spec_policy_kinds[] = {
-    &spec_policy_fixed,           &spec_policy_heuristic,  &spec_policy_oracle,
-    &spec_policy_average,         &spec_policy_gate,       &spec_policy_tiers,
-    &spec_policy_switch_off,      &spec_policy_confidence, &spec_policy_refit,
-    &spec_policy_cumulative,      &spec_policy_peak,       &spec_policy_bins,
-    &spec_policy_goodput,         &spec_policy_trim,       &spec_policy_probe,
-    &spec_policy_climb,           &spec_policy_eliminate,  &spec_policy_ucb,
-    &spec_policy_ucbspec,         &spec_policy_exp3spec,   &spec_policy_confidence_drop,
-    &spec_policy_trim_drawn,      NULL,
-};
+#define LINE(name) &spec_policy_##name,
+const spec_policy_kind *const spec_policy_kinds[] = {SPEC_POLICIES(LINE) NULL};
 
 static const char *name_of(int i)
 {

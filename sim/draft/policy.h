@@ -121,14 +121,34 @@ struct spec_policy {
     void *state; /* NULL: the kind learns nothing, or only sets `now` */
 };
 
-extern const spec_policy_kind *const spec_policy_kinds[]; /* NULL-terminated */
-extern const spec_policy_kind spec_policy_fixed, spec_policy_heuristic, spec_policy_oracle;
-extern const spec_policy_kind spec_policy_confidence, spec_policy_cumulative, spec_policy_peak;
-extern const spec_policy_kind spec_policy_average, spec_policy_gate, spec_policy_tiers,
-    spec_policy_switch_off, spec_policy_goodput, spec_policy_trim, spec_policy_refit,
-    spec_policy_bins, spec_policy_eliminate, spec_policy_ucb, spec_policy_ucbspec,
-    spec_policy_exp3spec, spec_policy_probe, spec_policy_climb;
-extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_drawn;
+/* The table, in this order, and NULL. POLICY(name) is spec_policy_<name>. */
+extern const spec_policy_kind *const spec_policy_kinds[];
+#define SPEC_POLICIES(POLICY)                                                                      \
+    POLICY(fixed)                                                                                  \
+    POLICY(heuristic)                                                                              \
+    POLICY(oracle)                                                                                 \
+    POLICY(average)                                                                                \
+    POLICY(gate)                                                                                   \
+    POLICY(tiers)                                                                                  \
+    POLICY(switch_off)                                                                             \
+    POLICY(confidence)                                                                             \
+    POLICY(refit)                                                                                  \
+    POLICY(cumulative)                                                                             \
+    POLICY(peak)                                                                                   \
+    POLICY(bins)                                                                                   \
+    POLICY(goodput)                                                                                \
+    POLICY(trim)                                                                                   \
+    POLICY(probe)                                                                                  \
+    POLICY(climb)                                                                                  \
+    POLICY(eliminate)                                                                              \
+    POLICY(ucb)                                                                                    \
+    POLICY(ucbspec)                                                                                \
+    POLICY(exp3spec)                                                                               \
+    POLICY(confidence_drop)                                                                        \
+    POLICY(trim_drawn)
+#define DECLARE(name) extern const spec_policy_kind spec_policy_##name;
+SPEC_POLICIES(DECLARE)
+#undef DECLARE
 
 /* Makes a policy from a spec such as "fixed", "heuristic?cap=20", "confidence?threshold=0.4",
  * "cumulative?threshold=0.7" or "oracle". K is the maximum number of tokens to draft per round. The

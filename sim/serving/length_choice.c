@@ -8,20 +8,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-const spec_length_kind *const spec_length_kinds[] = {
-    &spec_length_fixed,
-    &spec_length_schedule,
-    &spec_length_context,
-    &spec_length_goodput,
-    &spec_length_goodput_each,
-    &spec_length_heuristic,
-    &spec_length_bandit,
-    &spec_length_vllm,
-    &spec_length_dspark,
-    &spec_length_sglang,
-    &spec_length_trt,
-    NULL,
-};
+#define LINE(name) &spec_length_##name,
+const spec_length_kind *const spec_length_kinds[] = {SPEC_LENGTHS(LINE) NULL};
 
 static const char *name_of(int i)
 {

@@ -106,11 +106,22 @@ static inline double spec_length_seconds(const spec_length_choice *choice,
 int spec_length_goodput_settings(spec_length_choice *choice, const spec_settings *settings,
                                  spec_error *error);
 
-extern const spec_length_kind *const spec_length_kinds[]; /* NULL-terminated */
-extern const spec_length_kind spec_length_fixed, spec_length_schedule, spec_length_context;
-extern const spec_length_kind spec_length_goodput, spec_length_goodput_each;
-extern const spec_length_kind spec_length_heuristic, spec_length_bandit;
-extern const spec_length_kind spec_length_vllm, spec_length_dspark;
-extern const spec_length_kind spec_length_sglang, spec_length_trt;
+/* The table, in this order, and NULL. LENGTH(name) is spec_length_<name>. */
+extern const spec_length_kind *const spec_length_kinds[];
+#define SPEC_LENGTHS(LENGTH)                                                                       \
+    LENGTH(fixed)                                                                                  \
+    LENGTH(schedule)                                                                               \
+    LENGTH(context)                                                                                \
+    LENGTH(goodput)                                                                                \
+    LENGTH(goodput_each)                                                                           \
+    LENGTH(heuristic)                                                                              \
+    LENGTH(bandit)                                                                                 \
+    LENGTH(vllm)                                                                                   \
+    LENGTH(dspark)                                                                                 \
+    LENGTH(sglang)                                                                                 \
+    LENGTH(trt)
+#define DECLARE(name) extern const spec_length_kind spec_length_##name;
+SPEC_LENGTHS(DECLARE)
+#undef DECLARE
 
 #endif

@@ -7,41 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-const spec_rule *const spec_rules[] = {
-    &spec_verify_token,
-    &spec_verify_block,
-    &spec_verify_block_greedy,
-    &spec_verify_traversal,
-    &spec_verify_univer,
-    &spec_verify_match,
-    &spec_verify_greedy,
-    &spec_verify_naive_tree,
-    &spec_verify_rrs,
-    &spec_verify_rrsw,
-    &spec_verify_kseq,
-    &spec_verify_ot,
-    &spec_verify_khisti,
-    &spec_verify_spechub,
-    &spec_verify_token_rest,
-    &spec_verify_gumbel,
-    &spec_verify_minhash,
-    &spec_verify_target_only,
-    &spec_verify_lenience,
-    &spec_verify_typical,
-    &spec_verify_relaxed,
-    &spec_verify_top_k,
-    &spec_verify_single_threshold,
-    &spec_verify_ensemble,
-    &spec_verify_fly,
-    &spec_verify_mentored,
-    &spec_verify_pardon,
-    &spec_verify_hsd,
-    &spec_verify_resispec,
-    &spec_verify_resample_target,
-    &spec_verify_greedy_softmax,
-    &spec_verify_cut_invalid,
-    NULL,
-};
+#define LINE(name) &spec_verify_##name,
+const spec_rule *const spec_rules[] = {SPEC_RULES(LINE) NULL};
 
 static const char *name_of(int i)
 {

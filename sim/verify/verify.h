@@ -133,21 +133,44 @@ struct spec_rule {
     spec_shared_noise noise;
 };
 
-extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify/verify.c */
-extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
-extern const spec_rule spec_verify_block, spec_verify_block_greedy, spec_verify_pardon,
-    spec_verify_hsd;
-extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_relaxed,
-    spec_verify_top_k, spec_verify_mentored;
-extern const spec_rule spec_verify_target_only, spec_verify_single_threshold, spec_verify_ensemble,
-    spec_verify_fly, spec_verify_resispec;
-extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax,
-    spec_verify_cut_invalid;
-extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq,
-    spec_verify_spechub;
-extern const spec_rule spec_verify_token_rest, spec_verify_traversal, spec_verify_univer,
-    spec_verify_gumbel, spec_verify_minhash;
-extern const spec_rule spec_verify_ot, spec_verify_khisti;
+/* The table, in this order, and NULL. RULE(name) is spec_verify_<name>. */
+extern const spec_rule *const spec_rules[];
+#define SPEC_RULES(RULE)                                                                           \
+    RULE(token)                                                                                    \
+    RULE(block)                                                                                    \
+    RULE(block_greedy)                                                                             \
+    RULE(traversal)                                                                                \
+    RULE(univer)                                                                                   \
+    RULE(match)                                                                                    \
+    RULE(greedy)                                                                                   \
+    RULE(naive_tree)                                                                               \
+    RULE(rrs)                                                                                      \
+    RULE(rrsw)                                                                                     \
+    RULE(kseq)                                                                                     \
+    RULE(ot)                                                                                       \
+    RULE(khisti)                                                                                   \
+    RULE(spechub)                                                                                  \
+    RULE(token_rest)                                                                               \
+    RULE(gumbel)                                                                                   \
+    RULE(minhash)                                                                                  \
+    RULE(target_only)                                                                              \
+    RULE(lenience)                                                                                 \
+    RULE(typical)                                                                                  \
+    RULE(relaxed)                                                                                  \
+    RULE(top_k)                                                                                    \
+    RULE(single_threshold)                                                                         \
+    RULE(ensemble)                                                                                 \
+    RULE(fly)                                                                                      \
+    RULE(mentored)                                                                                 \
+    RULE(pardon)                                                                                   \
+    RULE(hsd)                                                                                      \
+    RULE(resispec)                                                                                 \
+    RULE(resample_target)                                                                          \
+    RULE(greedy_softmax)                                                                           \
+    RULE(cut_invalid)
+#define DECLARE(name) extern const spec_rule spec_verify_##name;
+SPEC_RULES(DECLARE)
+#undef DECLARE
 
 /* Finds the table's entry with this name. Returns GSL_EINVAL if there is none; the message suggests
  * the nearest name. */

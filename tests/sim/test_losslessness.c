@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+/* The rules that do not judge a chain just as token does, and token itself. */
 static const char *const rules[] = {"token",     "match",  "greedy",  "block",      "block-greedy",
                                     "traversal", "gumbel", "minhash", "target-only"};
 static const char *const draftings[] = {"chain", "greedy", "lookup?max=2",
@@ -23,7 +24,12 @@ static const char *const policies[] = {"fixed",
                                        "cumulative?threshold=0.6",
                                        "peak?threshold=0.55",
                                        "oracle"};
-enum { N_RULES = 9, N_DRAFTINGS = 4, N_POLICIES = 6, LIMIT = 10000000 };
+enum {
+    N_RULES = sizeof rules / sizeof *rules,
+    N_DRAFTINGS = sizeof draftings / sizeof *draftings,
+    N_POLICIES = sizeof policies / sizeof *policies,
+    LIMIT = 10000000
+};
 
 typedef struct {
     uint64_t laws, branches;

@@ -27,7 +27,7 @@ TEST(every_format_has_an_engine_and_every_engine_a_format)
         if (strcmp(spec_log_formats[i]->engine, "any") != 0 &&
             strcmp(spec_log_formats[i]->engine, "tgi") != 0 &&
             strcmp(spec_engine_of(&read)->engine, spec_log_formats[i]->engine) != 0)
-            fail_msg("no engine '%s'", spec_log_formats[i]->engine);
+            fail_msg("engine_settings.c has no engine '%s'", spec_log_formats[i]->engine);
     }
     for (const spec_engine *e = spec_engines; e->engine != NULL; e++) {
         int i = 0;

@@ -466,7 +466,7 @@ TEST(every_format_has_a_seed)
     }
     closedir(seeds);
     for (int i = 0; spec_log_formats[i] != NULL; i++)
-        if (!reached[i]) fail_msg("%s has no seed", spec_log_formats[i]->name);
+        if (!reached[i]) fail_msg("tests/fuzz/seeds/advice: no %s", spec_log_formats[i]->name);
 }
 
 /* Lines of every format with bytes changed, lines cut, repeated and mixed: read or refused, with

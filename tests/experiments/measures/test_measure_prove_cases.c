@@ -96,7 +96,8 @@ TEST(the_proof_table_leaves_no_claim_out)
         }
         const bool claims = rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
         if (on_chains != claims || seen != (claims ? rule->siblings : 0u))
-            fail_msg("%s", rule->name);
+            fail_msg("prove_cases.cfg: the strategies of %s are not those of its claim",
+                     rule->name);
     }
 }
 
@@ -116,7 +117,8 @@ TEST(the_table_of_drafting_ahead_leaves_no_claim_out)
             greedy = greedy || strcmp(spec_grid_value(&e.grid, i, "drafting"), "greedy") == 0;
         }
         const bool claims = rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
-        if (chain != claims || greedy != claims) fail_msg("%s", rule->name);
+        if (chain != claims || greedy != claims)
+            fail_msg("prove_ahead.cfg: is %s lossless on chains?", rule->name);
     }
 }
 
@@ -150,9 +152,10 @@ TEST(the_tables_of_copies_leave_no_strategy_and_no_rule_out)
         const bool claims = rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX,
                    on_trees = (rule->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP)) != 0;
         const bool control = strcmp(rule->name, "resample-target") == 0;
-        if (has_value(&table[0].grid, "rule", rule->name) != (claims || control) ||
-            has_value(&table[1].grid, "rule", rule->name) != (claims && on_trees))
-            fail_msg("%s", rule->name);
+        if (has_value(&table[0].grid, "rule", rule->name) != (claims || control))
+            fail_msg("prove_copies.cfg: is %s lossless on chains?", rule->name);
+        if (has_value(&table[1].grid, "rule", rule->name) != (claims && on_trees))
+            fail_msg("prove_copies_trees.cfg: is %s lossless for top siblings?", rule->name);
     }
     for (int d = 0; spec_drafter_kinds[d] != NULL; d++) {
         const spec_drafter_kind *kind = spec_drafter_kinds[d];
@@ -161,7 +164,8 @@ TEST(the_tables_of_copies_leave_no_strategy_and_no_rule_out)
             for (uint64_t i = 0; i < spec_grid_size(&table[t].grid); i++)
                 seen = seen || is_named(spec_grid_value(&table[t].grid, i, "drafting"), kind->name);
         const bool copies = !kind->needs_model && strchr(kind->usage, ':') == NULL;
-        if (seen != copies) fail_msg("%s", kind->name);
+        if (seen != copies)
+            fail_msg("prove_copies*.cfg: does %s draft without a model or a file?", kind->name);
     }
     for (int t = 0; t < 2; t++) spec_experiment_free(&table[t]);
 }
