@@ -59,6 +59,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
 
     spec_table_integer(table, "rounds", (long long)tally.rounds);
     spec_measures_beside_theory(table, "emitted", &emitted, theory);
+    /* of a whole round, so the functions below count it once: their K is 1 */
     const double drafting = spec_measures_draft_time(K, c, c_token, one_pass == 1);
     spec_table_number(table, "speedup", spec_speedup_from_emitted(emitted.mean, 1.0, drafting));
     spec_table_number(table, "speedup_theory", spec_speedup_from_emitted(theory, 1.0, drafting));

@@ -118,7 +118,7 @@ TEST(the_table_of_drafting_ahead_leaves_no_claim_out)
         }
         const bool claims = rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
         if (chain != claims || greedy != claims)
-            fail_msg("prove_ahead.cfg: is %s lossless on chains?", rule->name);
+            fail_msg("%s must be in prove_ahead.cfg if it is lossless, and only then", rule->name);
     }
 }
 
@@ -153,9 +153,11 @@ TEST(the_tables_of_copies_leave_no_strategy_and_no_rule_out)
                    on_trees = (rule->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP)) != 0;
         const bool control = strcmp(rule->name, "resample-target") == 0;
         if (has_value(&table[0].grid, "rule", rule->name) != (claims || control))
-            fail_msg("prove_copies.cfg: is %s lossless on chains?", rule->name);
+            fail_msg("%s must be in prove_copies.cfg if it is lossless, and only then", rule->name);
         if (has_value(&table[1].grid, "rule", rule->name) != (claims && on_trees))
-            fail_msg("prove_copies_trees.cfg: is %s lossless for top siblings?", rule->name);
+            fail_msg("%s must be in prove_copies_trees.cfg if it is lossless for top siblings, and "
+                     "only then",
+                     rule->name);
     }
     for (int d = 0; spec_drafter_kinds[d] != NULL; d++) {
         const spec_drafter_kind *kind = spec_drafter_kinds[d];
@@ -165,7 +167,10 @@ TEST(the_tables_of_copies_leave_no_strategy_and_no_rule_out)
                 seen = seen || is_named(spec_grid_value(&table[t].grid, i, "drafting"), kind->name);
         const bool copies = !kind->needs_model && strchr(kind->usage, ':') == NULL;
         if (seen != copies)
-            fail_msg("prove_copies*.cfg: does %s draft without a model or a file?", kind->name);
+            fail_msg(
+                "%s must be in prove_copies.cfg or prove_copies_trees.cfg if it needs no model or "
+                "file, and only then",
+                kind->name);
     }
     for (int t = 0; t < 2; t++) spec_experiment_free(&table[t]);
 }
