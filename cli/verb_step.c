@@ -12,6 +12,7 @@
 #include "base/json_memory.h"
 #include "base/progress.h"
 #include "base/settings.h"
+#include "base/text_width.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -104,11 +105,16 @@ static bool shows_utf8(const arguments *args)
 
 static void write_head(FILE *out, const arguments *args, const spec_decoder *decoder)
 {
+    enum { LABEL = 10 };
     const spec_pair_options *pair = &args->pair;
+    spec_step_line rule = {.n = 0};
+    spec_step_text_add(&rule, "%s: %s", pair->rule, decoder->rule.summary);
     fprintf(out, "target    %s\ndraft     %s\ndrafting  %s, K = %d", pair->target,
             pair->draft != NULL ? pair->draft : "none", pair->drafting, args->K);
     if (strcmp(pair->policy, "fixed") != 0) fprintf(out, ", policy %s", pair->policy);
-    fprintf(out, "\nrule      %s: %s\n\n", pair->rule, decoder->rule.summary);
+    fputs("\nrule      ", out);
+    spec_text_wrap(rule.text, SPEC_STEP_COLUMNS - LABEL, LABEL, out);
+    fputs("\n\n", out);
 }
 
 static json_t *json_head(const arguments *args)

@@ -34,7 +34,7 @@ sim/serving|a serving engine with speculation on a virtual clock, its costs and 
 sim/serving/engine|the parts of a run of the serving engine
 sim/serving/requests|the requests of a serving engine: arrivals, lengths, acceptance, traces
 sim/observed|engines with a known truth, as their counters show them
-sim/verify|verification rules: one verify_RULE.c each, and their table in verify.c
+sim/verify|verification rules: one verify_RULE.c each, and their list in verify.h
 analysis|what should happen: closed forms of tokens, speed-ups and costs
 analysis/acceptance|acceptance from an engine's counts: intervals, mixtures, other lengths
 analysis/rules|acceptance by rule, and the optimum over all rules
