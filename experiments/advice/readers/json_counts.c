@@ -343,7 +343,7 @@ static int check_all(const spec_json_counts *c, const spec_json_place *place,
     const int given = !isnan(count[1]) ? 1 : !isnan(count[0]) ? 0 : 2;
     for (int i = 0; i < 3 && !isnan(count[given]); i++)
         if (isnan(count[i]))
-            return BAD("the count '%s' is missing, which belongs to '%s'",
+            return BAD("the count '%s' is missing; it belongs with '%s'",
                        spec_json_counts_key(place, fields, means[i]),
                        spec_json_counts_key(place, fields, means[given]));
     return GSL_SUCCESS;
@@ -490,7 +490,7 @@ int spec_json_counts_by_tokens(spec_json_counts *c, const spec_json_place *place
     spec_observation *o = &c->o;
     const bool drafted = !isnan(o->drafted), accepted = !isnan(o->accepted);
     if (drafted != accepted)
-        return BAD("'%s' is missing, which belongs to '%s'",
+        return BAD("'%s' is missing; it belongs with '%s'",
                    drafted ? KEY(o.accepted) : KEY(o.drafted),
                    drafted ? KEY(o.drafted) : KEY(o.accepted));
     if (o->accepted > o->emitted)

@@ -125,9 +125,9 @@ TEST(contradictions_are_refused)
         {TIMINGS(",\"predicted_n\":60,\"draft_n\":347,\"draft_n_accepted\":65"),
          "x:7: 'draft_n_accepted' is 65, more than 'predicted_n', 60"},
         {TIMINGS(",\"predicted_n\":60,\"draft_n\":347"),
-         "x:7: 'draft_n_accepted' is missing, which belongs to 'draft_n'"},
+         "x:7: 'draft_n_accepted' is missing; it belongs with 'draft_n'"},
         {TIMINGS(",\"predicted_n\":60,\"draft_n_accepted\":3"),
-         "x:7: 'draft_n' is missing, which belongs to 'draft_n_accepted'"},
+         "x:7: 'draft_n' is missing; it belongs with 'draft_n_accepted'"},
         {TIMINGS(",\"predicted_n\":-60"),
          "x:7: 'predicted_n' is '-60': expected a whole number, at least 0 and below 2^53"},
     };

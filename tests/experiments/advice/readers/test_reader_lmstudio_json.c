@@ -76,7 +76,7 @@ TEST(contradictions_are_refused)
         {STATS(",\"totalDraftTokensCount\":300,\"acceptedDraftTokensCount\":220"),
          "x:7: 'acceptedDraftTokensCount' is 220, more than 'predictedTokensCount', 200"},
         {STATS(",\"totalDraftTokensCount\":100"),
-         "x:7: 'acceptedDraftTokensCount' is missing, which belongs to 'totalDraftTokensCount'"},
+         "x:7: 'acceptedDraftTokensCount' is missing; it belongs with 'totalDraftTokensCount'"},
         {STATS(",\"totalDraftTokensCount\":100,\"acceptedDraftTokensCount\":50,"
                "\"rejectedDraftTokensCount\":50,\"ignoredDraftTokensCount\":1"),
          "x:7: accepted, rejected and ignored draft tokens are 101, 'totalDraftTokensCount' is "

@@ -90,7 +90,7 @@ TEST(contradictions_of_iterations_are_refused)
         const char *text, *line;
     } cases[] = {
         {"{\"specDecodingStats\":{\"numDraftTokens\":24}}",
-         "x:7: the count 'numRequestsWithDraftTokens' is missing, which belongs to "
+         "x:7: the count 'numRequestsWithDraftTokens' is missing; it belongs with "
          "'numDraftTokens'"},
         {"{\"specDecodingStats\":3}", "x:7: 'specDecodingStats' is not a JSON object"},
         {"{\"specDecodingStats\":{\"numDraftTokens\":3,\"numAcceptedTokens\":4,"
@@ -143,7 +143,7 @@ TEST(contradictions_of_choices_are_refused)
         responses, CHOICE("20", "4"),
         "x:7: 'acceptance_histogram' has 4 entries, 'num_spec_tokens' is 4: expected 5");
     read_record_fails(responses, "{\"total_accepted_draft_tokens\":1,\"total_draft_tokens\":2}",
-                      "x:7: the count 'num_spec_steps' is missing, which belongs to "
+                      "x:7: the count 'num_spec_steps' is missing; it belongs with "
                       "'total_accepted_draft_tokens'");
 }
 

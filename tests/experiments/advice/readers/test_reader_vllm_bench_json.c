@@ -47,7 +47,7 @@ TEST(a_benchmark_is_a_window)
         {RATES("0.8,0.4"), "x:7: 'spec_decode_per_position_acceptance_rates' has 12 accepted "
                            "tokens, expected 13"},
         {"{\"spec_decode_num_drafts\":10,\"spec_decode_draft_tokens\":30}",
-         "x:7: the count 'spec_decode_accepted_tokens' is missing, which belongs to "
+         "x:7: the count 'spec_decode_accepted_tokens' is missing; it belongs with "
          "'spec_decode_num_drafts'"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
@@ -85,7 +85,7 @@ TEST(a_benchmark_without_counts_of_drafts_is_plain)
     assert_same(r.observation[1].rounds, 1000);
     assert_same(r.observation[1].emitted, 2500);
     read_record_fails(&spec_reader_vllm_bench, PLAIN(",\"spec_decode_draft_tokens\":3000"),
-                      "x:7: the count 'spec_decode_num_drafts' is missing, which belongs to "
+                      "x:7: the count 'spec_decode_num_drafts' is missing; it belongs with "
                       "'spec_decode_draft_tokens'");
     /* Without any one of these keys the file counts as another program's. */
     static const char *const keys[] = {"rtfx",      "burstiness",          "tokenizer_id",

@@ -113,13 +113,13 @@ TEST(contradictions_are_refused)
         const char *text, *line;
     } cases[] = {
         {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_draft_tokens\":3"),
-         "x:7: the count 'num_spec_steps' is missing, which belongs to "
+         "x:7: the count 'num_spec_steps' is missing; it belongs with "
          "'num_accepted_draft_tokens'"},
         {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":3"),
-         "x:7: the count 'num_draft_tokens' is missing, which belongs to "
+         "x:7: the count 'num_draft_tokens' is missing; it belongs with "
          "'num_accepted_draft_tokens'"},
         {RESPONSE("\"num_accepted_draft_tokens\":null,\"num_spec_steps\":3"),
-         "x:7: the count 'num_accepted_draft_tokens' is missing, which belongs to "
+         "x:7: the count 'num_accepted_draft_tokens' is missing; it belongs with "
          "'num_spec_steps'"},
         {RESPONSE("\"num_accepted_draft_tokens\":-1,\"num_spec_steps\":3,\"num_draft_tokens\":3"),
          "x:7: 'num_accepted_draft_tokens' is '-1': expected a whole number, at least 0 and below "
