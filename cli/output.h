@@ -48,8 +48,8 @@ void spec_output_discard(spec_output *output);
 void spec_output_retire(spec_output *output, bool force, const char *verb);
 
 /* For files that library code writes. The first is called before writing, and names the incomplete
- * file that a killed run has left. The second is called afterwards: it says where the older file
- * is, which was kept under number `kept` (0: none), or removes it with --force. */
+ * file that a killed run has left. The second is called afterwards, with the number under which the
+ * older file was kept (0: none): it says where that file is, or removes it with --force. */
 void spec_output_say_left_over(const char *path, const char *verb);
 void spec_output_say_kept(const char *path, int kept, bool force, const char *verb);
 

@@ -117,7 +117,7 @@ static void change_axes(spec_figure_axes *axes, const spec_figure_axes *given)
     if (given->x_title != NULL) axes->x_title = given->x_title;
     if (given->y_title != NULL) axes->y_title = given->y_title;
     if (given->kind != SPEC_FIGURE_LINES) axes->kind = given->kind;
-    axes->error = given->error; /* no script has its own */
+    axes->error = given->error; /* the scripts themselves never set it */
     axes->log_x = axes->log_x || given->log_x;
     axes->log_y = axes->log_y || given->log_y;
 }
