@@ -89,10 +89,12 @@ static bool make_valid(char *text, size_t n)
     return changed;
 }
 
+/* A token may be a zero byte. */
+static const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL;
+
 /* Parses the data of an event, which ends with a zero byte. */
 static json_t *parse_event(const char *data, size_t n, json_error_t *why)
 {
-    const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL; /* a token may be a zero byte */
     json_t *event = spec_json_load_within(ANSWER_MEMORY, data, n, flags, why);
     if (event != NULL || spec_json_lost()) return event;
     char *valid = malloc(n + 1);
@@ -327,9 +329,9 @@ static int take_answer(client *c, int i, spec_error *error)
     lane *l = &c->lane[i];
     json_error_t why;
     if (l->request.stream) return end_stream(c, i, error);
-    json_t *answer = l->request.text ? spec_json_string(l->n > 0 ? l->bytes : "", l->n)
-                                     : spec_json_load_within(ANSWER_MEMORY, l->bytes, l->n,
-                                                             JSON_REJECT_DUPLICATES, &why);
+    json_t *answer = l->request.text
+                         ? spec_json_string(l->n > 0 ? l->bytes : "", l->n)
+                         : spec_json_load_within(ANSWER_MEMORY, l->bytes, l->n, flags, &why);
     if (answer == NULL && l->request.text) return spec_no_memory(error);
     if (spec_json_lost()) return spec_no_memory(error);
     if (answer == NULL)

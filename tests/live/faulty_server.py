@@ -203,7 +203,8 @@ class Server:
                 places.append(place)
             return {"choices": [{"prompt_logprobs": places}]}
         body = {**body, "n_predict": body["max_tokens"], "top_k": max(body["top_k"], 0)}
-        return {"choices": [{} if self.fault == "no_ids" else {"token_ids": self.text(body)}]}
+        ids = {} if self.fault == "no_ids" else {"token_ids": self.text(body)}
+        return {"choices": [{"text": "a\0b", **ids}]}  # a token may be a zero byte
 
     def sglang(self, body):
         sampling = body["sampling_params"]
