@@ -47,7 +47,9 @@ local markdown = {
     local id = raw.text:match('^<a id="([^"]*)">$')
     return id and pandoc.Span({}, {id = anchor(id)}) or {}
   end,
-  Code = function(code) -- the name of another document
+  Code = function(code) -- a man page, or the name of another document
+    local verb = code.text:match("^speclab (%l+) %-%-help$")
+    if verb then return pandoc.Link(code, "speclab-" .. verb .. ".html") end
     local to = code.text:find("^[%w_]+%.md$") and resolved(code.text) or code.text
     local page = to ~= path and to:find("%.md$") and page_of(to)
     return page and pandoc.Link(code, page) or nil
