@@ -24,8 +24,8 @@ HERE, ROOT = pathlib.Path(__file__).parent, api.ROOT
 # named here is a topic of the reference.
 GROUPS = [
     ('Start', ['index', 'faq', 'notation', 'packages', 'changelog']),
-    ('Learn', ['learn', 'paper', 'check-a-sampler', 'tune-a-server', 'guide']),
-    ('Reference', ['-Commands', 'speclab', 'speclab-*', '-Topics', '*', '-The project',
+    ('Learn', ['learn', 'paper', 'check-a-sampler', 'tune-a-server']),
+    ('Reference', ['-Commands', 'guide', 'speclab', 'speclab-*', '-Topics', '*', '-The project',
                    'references', 'contributing', 'testing', 'map']),
     ('Formulas', ['formulas', 'formulas-*']),  # in the order of their first links
     ('API', ['-C', 'library', 'c-speclab', 'c-sampler', '-Python', 'python', 'python-api']),
