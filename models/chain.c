@@ -26,7 +26,7 @@ int spec_chain_init(spec_chain *chain, spec_session *target, spec_session *draft
 {
     int status = GSL_SUCCESS;
     assert(K >= 0);
-    *chain = (spec_chain){.K = K};
+    *chain = (spec_chain){.K = K, .drafts = draft->model};
     SPEC_TRY(unwrap(&chain->target, &chain->target_transform, target, "target", error));
     SPEC_TRY(unwrap(&chain->draft, &chain->draft_transform, draft, "draft", error));
     chain->kind = chain->target->model->kind->chain;
@@ -57,14 +57,27 @@ void spec_chain_free(spec_chain *chain)
     *chain = (spec_chain){0};
 }
 
-int spec_chain_draw(spec_chain *chain, int *ret_token, const int *context, size_t n,
-                    const int *token, int i, double uniform, spec_error *error)
+/* All tokens are drawn before the host sees the first, so the device may draw some after the end of
+ * a text. They are dropped here. */
+int spec_chain_draw(spec_chain *chain, int *ret_token, int *ret_n, const int *context, size_t n,
+                    int most, const double *uniform, spec_error *error)
 {
-    assert(i >= 0 && i < chain->K);
-    const spec_score_request request = {
-        .context = context, .n_context = n, .token = token, .n_nodes = i, .first = i};
-    return chain->kind->draw(chain->draft, ret_token, chain->law[i], &request,
-                             &chain->draft_transform, uniform, error);
+    assert(most >= 1 && most <= chain->K);
+    const spec_draw_request request = {
+        .n = most, .law = chain->law, .transform = &chain->draft_transform, .uniform = uniform};
+    const int status = chain->kind->draw(chain->draft, ret_token, &request, context, n, error);
+    *ret_n = 0;
+    if (status != GSL_SUCCESS) return status;
+    while (*ret_n < most) {
+        const int token = ret_token[*ret_n];
+        if (token < 0)
+            return spec_fail(error, GSL_EDOM,
+                             "the model's logits are not finite: its weights are broken, or "
+                             "overflow");
+        ++*ret_n;
+        if (spec_model_ends_text(chain->drafts, token)) break;
+    }
+    return GSL_SUCCESS;
 }
 
 int spec_chain_guess(spec_chain *chain, int *ret_token, const int *context, size_t n,

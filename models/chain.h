@@ -13,6 +13,7 @@ typedef struct {
     const spec_chain_kind *kind;
     spec_session *target, *draft; /* of the models inside the filters */
     spec_transform target_transform, draft_transform;
+    const spec_model *drafts; /* the draft model with its filters */
     int K;
     void **law; /* (K) the laws from which the tokens were drawn, in the device's own format */
 } spec_chain;
@@ -24,8 +25,9 @@ struct spec_chain_kind {
     int (*check)(const spec_session *target, const spec_session *draft, int K, spec_error *why);
     int (*law_init)(const spec_session *draft, void **ret_law, spec_error *error);
     void (*law_free)(const spec_session *draft, void *law);
-    int (*draw)(spec_session *draft, int *ret_token, void *law, const spec_score_request *chain,
-                const spec_transform *transform, double uniform, spec_error *error);
+    /* A token drawn from logits that are not finite is negative. */
+    int (*draw)(spec_session *draft, int *ret_token, const spec_draw_request *request,
+                const int *context, size_t n, spec_error *error);
     int (*guess)(spec_session *draft, int *ret_token, const int *context, size_t n,
                  spec_error *error);
     int (*score_begin)(spec_session *target, const spec_score_request *chain, spec_error *error);
@@ -41,11 +43,12 @@ int spec_chain_init(spec_chain *chain, spec_session *target, spec_session *draft
                     spec_error *error);
 void spec_chain_free(spec_chain *chain); /* may be zeroed */
 
-/* Draws token i of the chain after the context of n tokens and token[0..i-1]. spec_chance_pick
- * would pick the same token from the draft's row with this uniform in [0,1). Keeps the token's law
- * for _verify. */
-int spec_chain_draw(spec_chain *chain, int *ret_token, const int *context, size_t n,
-                    const int *token, int i, double uniform, spec_error *error);
+/* Draws a chain of at most `most` tokens, 1 <= most <= K, after the context of n tokens: fewer if
+ * one ends the draft model's texts. ret_token (most); its first *ret_n are the chain. With
+ * uniform[i] in [0,1), (most), spec_chance_pick would pick token i from the draft's row. Keeps the
+ * tokens' laws for _verify. */
+int spec_chain_draw(spec_chain *chain, int *ret_token, int *ret_n, const int *context, size_t n,
+                    int most, const double *uniform, spec_error *error);
 
 /* Returns the draft's most probable token after the context, the lowest id among ties. */
 int spec_chain_guess(spec_chain *chain, int *ret_token, const int *context, size_t n,

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_request: a request to verify a chain of draft tokens by the token rule, and its outcome.
- * The rule runs on a device (models/chain.h, models/transformer/engine/backend.h), so that only
- * tokens cross the bus. All arrays belong to the caller. [Leviathan23] */
+/* chain_request: requests to draw a chain of draft tokens, and to verify it by the token rule.
+ * Both run on a device (models/chain.h, models/transformer/engine/backend.h), so that only tokens
+ * cross the bus. All arrays belong to the caller. [Leviathan23] */
 #ifndef SPECLAB_CHAIN_REQUEST_H
 #define SPECLAB_CHAIN_REQUEST_H
 
 #include "models/transform.h"
+
+typedef struct {
+    int n;                           /* tokens to draw, n >= 1 */
+    void *const *law;                /* (n) where the law of each token is kept */
+    const spec_transform *transform; /* of the draft's logits */
+    const double *uniform;           /* (n) in [0,1) */
+    const float *logits;             /* (vocab) those of the last pass; set by the model */
+} spec_draw_request;
 
 typedef struct {
     const int *token;                /* (n) */

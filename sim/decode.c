@@ -251,10 +251,11 @@ static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_ch
         return GSL_SUCCESS;
     }
     draft->text = decoder->text;
-    if (on_device)
-        return spec_decode_device_draft(draft, &decoder->device.chain, &decoder->drafter,
-                                        decoder->context, decoder->n_context, policy, chance,
-                                        error);
+    if (on_device) {
+        spec_drafter_begin(draft, &decoder->drafter, decoder->n_context, policy);
+        return spec_decode_device_draft(draft, &decoder->device, &decoder->device.chain,
+                                        &decoder->drafter, decoder->context, chance, error);
+    }
     return spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context,
                               policy, chance, error);
 }

@@ -71,11 +71,13 @@ int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_devic
     if (spec_model_ends_text(model, ahead->guess)) goto done;
     context[n++] = ahead->guess;
     ahead->draft.text = chain->text;
-    if (device->used)
-        SPEC_TRY(spec_decode_device_draft(&ahead->draft, &device->next, drafter, context, n, next,
+    if (device->used) {
+        spec_drafter_begin(&ahead->draft, drafter, n, next);
+        SPEC_TRY(spec_decode_device_draft(&ahead->draft, device, &device->next, drafter, context,
                                           chance, error));
-    else
+    } else {
         SPEC_TRY(spec_drafter_draft(&ahead->draft, drafter, context, n, next, chance, error));
+    }
     ahead->n_calls += drafter->n_calls;
     ahead->n_rows += drafter->n_rows;
     ahead->place = n;

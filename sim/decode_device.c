@@ -65,24 +65,6 @@ bool spec_decode_device_can(const spec_device_chain *device, const spec_policy *
     return device->on && policy->now > 0 && chance->source == SPEC_CHANCE_SAMPLED;
 }
 
-int spec_decode_device_draft(spec_draft *ret_draft, spec_chain *chain, spec_drafter *drafter,
-                             const int *context, size_t n, const spec_policy *policy,
-                             spec_chance *chance, spec_error *error)
-{
-    int token = -1;
-    spec_drafter_begin(ret_draft, drafter, n, policy);
-    while (ret_draft->n_nodes < policy->now &&
-           (token < 0 || !spec_draft_ends_at(ret_draft, token))) {
-        const int status = spec_chain_draw(chain, &token, context, n, ret_draft->token,
-                                           ret_draft->n_nodes, gsl_rng_uniform(chance->rng), error);
-        if (status != GSL_SUCCESS) return status;
-        drafter->n_calls++;
-        drafter->n_rows++;
-        spec_draft_append_unseen(ret_draft, token);
-    }
-    return GSL_SUCCESS;
-}
-
 /* Reads the next n uniforms of the generator without changing its state. */
 static int look_ahead(spec_device_chain *device, const gsl_rng *rng, int n, spec_error *error)
 {
@@ -95,6 +77,23 @@ static int look_ahead(spec_device_chain *device, const gsl_rng *rng, int n, spec
     if (device->rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for a generator");
     for (int i = 0; i < n; i++) device->uniform[i] = gsl_rng_uniform(device->rng);
     return GSL_SUCCESS;
+}
+
+int spec_decode_device_draft(spec_draft *ret_draft, spec_device_chain *device, spec_chain *chain,
+                             spec_drafter *drafter, const int *context, spec_chance *chance,
+                             spec_error *error)
+{
+    int status = GSL_SUCCESS, n;
+    SPEC_TRY(look_ahead(device, chance->rng, ret_draft->depth, error));
+    SPEC_TRY(spec_chain_draw(chain, ret_draft->token, &n, context, ret_draft->place,
+                             ret_draft->depth, device->uniform, error));
+    for (int i = 0; i < n; i++) {
+        (void)gsl_rng_uniform(chance->rng);
+        spec_draft_append_unseen(ret_draft, ret_draft->token[i]);
+    }
+    drafter->n_calls = drafter->n_rows = n;
+done:
+    return status;
 }
 
 int spec_decode_device_verify(spec_round *ret_round, spec_device_chain *device,

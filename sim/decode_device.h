@@ -42,10 +42,11 @@ void spec_decode_device_free(spec_device_chain *device); /* a zeroed one is allo
 bool spec_decode_device_can(const spec_device_chain *device, const spec_policy *policy,
                             const spec_chance *chance);
 
-/* Does what spec_drafter_draft does for chains, but leaves the distributions in `chain`. */
-int spec_decode_device_draft(spec_draft *ret_draft, spec_chain *chain, spec_drafter *drafter,
-                             const int *context, size_t n, const spec_policy *policy,
-                             spec_chance *chance, spec_error *error);
+/* Does the rest of spec_drafter_draft for chains, after spec_drafter_begin, but leaves the
+ * distributions in `chain`, which is one of the device's two. */
+int spec_decode_device_draft(spec_draft *ret_draft, spec_device_chain *device, spec_chain *chain,
+                             spec_drafter *drafter, const int *context, spec_chance *chance,
+                             spec_error *error);
 
 /* Applies the token rule, after spec_chain_score_end. */
 int spec_decode_device_verify(spec_round *ret_round, spec_device_chain *device,

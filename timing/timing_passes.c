@@ -88,14 +88,14 @@ static int pass(spec_timing_passes *passes, const int *text, size_t n, int width
 static int time_pick(spec_timing_sum *sum, spec_timing_passes *passes, const int *text, size_t n,
                      double pass_seconds, const spec_clock *clock, gsl_rng *rng, spec_error *error)
 {
-    int status = GSL_SUCCESS, token;
+    int status = GSL_SUCCESS, token, drawn;
     spec_chance chance = spec_chance_sampled(rng);
     const bool on_device = passes->chain.K > 0;
     const double begun = spec_clock_read(clock);
-    if (on_device)
-        SPEC_TRY(
-            spec_chain_draw(&passes->chain, &token, text, n, NULL, 0, gsl_rng_uniform(rng), error));
-    else
+    if (on_device) {
+        const double uniform = gsl_rng_uniform(rng);
+        SPEC_TRY(spec_chain_draw(&passes->chain, &token, &drawn, text, n, 1, &uniform, error));
+    } else
         spec_chance_pick(&chance, passes->row[0], passes->model->vocab);
     sum->seconds += spec_clock_read(clock) - begun - (on_device ? pass_seconds : 0.0);
     sum->n++;

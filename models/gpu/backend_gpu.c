@@ -268,14 +268,23 @@ done:
 
 /* ---- sampling -------------------------------------------------------------------------------- */
 
-static int draw(spec_queue *queue, int *ret_token, void *law, const float *logits,
-                const spec_transform *transform, double uniform, spec_error *error)
+static int draw(spec_queue *queue, const spec_draw_request *request, int i, spec_error *error)
 {
     spec_pass_queue *q = queue->state;
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_pass_queue_status(q, error));
     SPEC_TRY(spec_pass_queue_make_sampling(q, error));
-    status = spec_sampling_gpu_draw(q->sampling, ret_token, law, logits, transform, uniform, error);
+    spec_sampling_gpu_draw(q->sampling, request, i);
+done:
+    return status;
+}
+
+static int drawn(spec_queue *queue, int *ret_token, int n, spec_error *error)
+{
+    spec_pass_queue *q = queue->state;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_pass_queue_status(q, error));
+    status = spec_sampling_gpu_drawn(q->sampling, ret_token, n, error);
     q->uploads = 0; /* the queue has just waited for them */
 done:
     return status;
@@ -344,6 +353,7 @@ static const spec_backend operations = {
     .rows = rows,
     .law_bytes = spec_sampling_gpu_law_bytes,
     .draw = draw,
+    .drawn = drawn,
     .verify = verify,
     .launches_of_attention = 6, /* norm, product, place, attend, combine, product */
     .launches_of_ffn = 4,       /* norm, product, gate, product */

@@ -26,7 +26,7 @@ KERNEL(sampling_largest, 128)
     const sampling_space *space = &a.space;
     const int row = BLOCK_Y, vocab = space->vocab;
     const float *logits = sampling_logits(space, row);
-    sampling_law *keep = space->job->opt_keep;
+    sampling_law *keep = sampling_keep(space);
     float *copy = keep != 0 ? (float *)((char *)keep + SAMPLING_LAW_BYTES) : (float *)0;
     sampling_largest best = sampling_no_largest();
     clear_border(space, row, a.filters);
@@ -121,21 +121,20 @@ DEVICE void judge_chain(const sampling_space *space, const double *target, const
                         bool bad)
 {
     const sampling_job *job = space->job;
-    sampling_result *result = space->result;
+    sampling_verdict *verdict = space->verdict;
     int accepted = 0, used = 0;
     bool goes_on = true;
     while (goes_on && accepted < job->n) {
         const double have = target[accepted], of = draft[accepted];
         const bool certain = have >= of;
-        result->chance[accepted] = certain ? 1.0 : have / of;
+        space->answer->chance[accepted] = certain ? 1.0 : have / of;
         goes_on = certain || (have > 0.0 && job->uniform[used++] * of < have);
         accepted += goes_on ? 1 : 0;
     }
-    result->n_accepted = accepted;
-    result->corrects = !goes_on;
-    result->used = used;
-    result->bad = bad;
-    result->token = -1;
+    verdict->n_accepted = accepted;
+    verdict->corrects = !goes_on;
+    verdict->used = used;
+    verdict->bad = bad;
 }
 
 KERNEL(sampling_accept, 512)
@@ -178,7 +177,7 @@ DEVICE double excess_of(const sampling_law *target, const sampling_law *draft, f
  * follow. */
 DEVICE void fill_excess(double *left, const sampling_space *space, int piece, const double *eighth)
 {
-    const int row = space->result->n_accepted, begin = piece * SAMPLING_PIECE,
+    const int row = space->verdict->n_accepted, begin = piece * SAMPLING_PIECE,
               n = space->vocab - begin;
     const sampling_law target = space->row[row], draft = *space->job->law[row];
     const float *logits = sampling_logits(space, row) + begin;
@@ -193,7 +192,7 @@ KERNEL(sampling_excess, 128)
     SHARED double left[SAMPLING_PIECE], eighth[8];
     after_previous();
     const sampling_space *space = &a.space;
-    if (space->result->bad || !space->result->corrects) return;
+    if (space->verdict->bad || !space->verdict->corrects) return;
     sampling_eighths(eighth);
     sync_block();
     fill_excess(left, space, BLOCK_X, eighth);
@@ -290,39 +289,59 @@ DEVICE int pick_of_excess(const sampling_space *space, const double *uniform, do
     return WARP == 0 ? begin + sampling_choose(block, value, n, uniform[pieces > 1 ? 1 : 0]) : 0;
 }
 
-KERNEL(sampling_pick, 128)
+/* Ends the draw of a draft's token. The next column follows the last one of this pass in the text
+ * and in the cache. If nothing could be drawn, token is -1, and the next pass is wasted on token
+ * 0. */
+DEVICE void end_draw(const sampling_space *space, int token)
+{
+    pass_batch *next = space->opt_next;
+    const int n = space->job->n++;
+    space->answer->token[n] = token;
+    if (n + 1 == space->job->draws) return;
+    const int place = next->slot[next->n - 1] + 1;
+    next->n = 1;
+    next->first = 0;
+    next->token[0] = token < 0 ? 0 : token;
+    next->position[0] = next->slot[0] = next->past[0] = next->path[0] = place;
+    next->path_begin[0] = 0;
+    next->path_begin[1] = 1;
+}
+
+/* Only one block is launched, so it may have all the registers that it needs. */
+KERNEL_RESIDENT(sampling_pick, 128, 1)
 {
     SHARED double value[SAMPLING_WHOLE], block[SAMPLING_BLOCKS], eighth[8];
     SHARED sampling_law law;
     after_previous();
     const sampling_space *space = &a.space;
-    sampling_result *result = space->result;
-    const int row = a.chain ? result->n_accepted : 0, used = a.chain ? result->used : 0;
-    const double *uniform = space->job->uniform + used;
+    const sampling_verdict *verdict = space->verdict;
+    const int row = a.chain ? verdict->n_accepted : 0;
+    const double *uniform = space->job->uniform + (a.chain ? verdict->used : space->job->n);
     sampling_eighths(eighth);
     if (WARP == 0) {
         const sampling_law own = a.chain ? space->row[row] : sampling_end_law(space, row, a.stages);
         if (LANE == 0) {
             law = own;
-            if (space->job->opt_keep != 0) *space->job->opt_keep = own;
+            if (!a.chain) *sampling_keep(space) = own;
         }
     }
     sync_block();
-    if (a.chain ? result->bad : law.bad) {
-        if (THREAD == 0 && !a.chain) result->bad = 1; /* a chain's flag is already set */
-        return;
-    }
+    const bool bad = a.chain ? verdict->bad != 0 : law.bad != 0;
     int token = -1, more = 1;
-    if (a.chain && result->corrects) {
+    if (!bad && a.chain && verdict->corrects) {
         token = pick_of_excess(space, uniform, value, block, eighth);
         if (token >= 0) more = sampling_pieces(space) > 1 ? 2 : 1;
     }
-    if (token < 0 && law.hot >= 0) token = law.hot;
-    if (token < 0)
+    if (!bad && token < 0 && law.hot >= 0) token = law.hot;
+    if (!bad && token < 0)
         token = pick_of_row(space, row, &law, a.stages, uniform[0], value, block, eighth);
     if (THREAD != 0) return;
-    result->token = token;
-    result->used = used + more;
-    if (!a.chain) result->bad = 0; /* for a chain it is already 0, and other threads may still be
-                                      reading it */
+    if (!a.chain) {
+        end_draw(space, token);
+        return;
+    }
+    space->answer->token[0] = token;
+    space->answer->n_accepted = verdict->n_accepted;
+    space->answer->used = verdict->used + more;
+    space->answer->bad = verdict->bad;
 }

@@ -36,12 +36,11 @@
  * A launch costs the largest of traffic, operations and latency, plus 0.5 us between launches of a
  * recording if launches begin early (card.h), else 1.2. A draw: 1.2 + 2.0 + 4.0 + 2 x 0.5 = 8 us,
  * with filters 18; a chain of 8: 12 + 2 = 14 us, with filters 24. Without early launches: 10, 23,
- * 17 and 30. At V = 32,000 it is about 1 us less, since latency dominates. The upload of 1.6 KB,
- * the copy of 540 bytes back and the recording's first launch add 5 us. These numbers are not
- * measured: they count dependent loads of 0.35 us, shuffles of 25 cycles, barriers of 30 and sums
- * of 10.
+ * 17 and 30. At V = 32,000 it is about 1 us less, since latency dominates. The upload of
+ * 1.3 KB and the recording's first launch add up to 5 us. These numbers are not measured: they
+ * count dependent loads of 0.35 us, shuffles of 25 cycles, barriers of 30 and sums of 10.
  *
- *     registers, sm_90   largest 32  exps 40  accept 64  excess 68  pick 72;
+ *     registers, sm_90   largest 32  exps 40  accept 64  excess 68  pick 77;
  *                        border 79  candidates 46  cut 64  kept 56
  *     shared memory      largest 32 bytes  exps 14.1 KB  accept 1.1  excess 4.1  pick 10.2;
  *                        cut 27.1  kept 8.6 */
@@ -88,19 +87,25 @@ typedef struct {
 typedef struct {
     double factor, top_p, min_p; /* factor: 1 / temperature */
     int32_t top_k, hot;          /* hot: one-hot, temperature 0 */
-    int32_t n;                   /* tokens of the chain */
-    const float *logits;         /* (n + 1, vocab) */
-    sampling_law *opt_keep;      /* for a draw: where to store its law */
-    const sampling_law *law[SAMPLING_ROWS];
-    int32_t token[SAMPLING_ROWS];
-    double uniform[SAMPLING_ROWS + 1]; /* n + 2 */
+    int32_t n;                   /* tokens of a chain; of a draft, those drawn so far */
+    int32_t draws;               /* tokens of a draft to draw; 0: a chain is verified */
+    const float *logits;         /* (n + 1, vocab); of a draft, (vocab) */
+    sampling_law *law[SAMPLING_ROWS];  /* of each token; a draw stores it */
+    int32_t token[SAMPLING_ROWS];      /* of a chain */
+    double uniform[SAMPLING_ROWS + 1]; /* n + 2; of a draft, draws */
 } sampling_job;
 
-/* The answer. */
+/* What was decided about a chain. */
 typedef struct {
-    int32_t token, n_accepted, used, corrects, bad;
-    double chance[SAMPLING_ROWS];
-} sampling_result;
+    int32_t n_accepted, used, corrects, bad;
+} sampling_verdict;
+
+/* The answer, which kernels write into the host's memory. */
+typedef struct {
+    int32_t token[SAMPLING_ROWS]; /* of a draft, -1: its logits are not finite; or a chain's last */
+    int32_t n_accepted, used, bad;
+    double chance[SAMPLING_ROWS]; /* of the tested tokens */
+} sampling_answer;
 
 /* The largest logit and its first index; the index is -1 if a logit is not finite. */
 typedef struct {
@@ -126,8 +131,10 @@ typedef struct {
 
 /* The workspace, in GPU memory. */
 typedef struct {
-    const sampling_job *job;
-    sampling_result *result;
+    sampling_job *job;
+    sampling_verdict *verdict;
+    sampling_answer *answer;    /* in the host's memory */
+    pass_batch *opt_next;       /* where the next pass finds a token that was drawn */
     sampling_law *row;          /* (rows) */
     sampling_largest *largest;  /* (rows, SAMPLING_SPREAD) */
     double *exps;               /* (rows, ceil(vocab / SAMPLING_PIECE)) */
@@ -162,7 +169,9 @@ struct sampling_excess_args {
     sampling_space space;
 };
 
-/* One block: a token of row 0, whose law is complete here, or a chain's bonus or correction. */
+/* One block: a token of row 0, whose law is complete here, or a chain's bonus or correction. If a
+ * draft has more tokens to draw, the token is written into the batch, as the only one of the next
+ * pass. */
 struct sampling_pick_args {
     sampling_space space;
     int32_t stages, chain;

@@ -161,7 +161,8 @@ int spec_pass_queue_make_rows(spec_pass_queue *q, spec_error *error)
 int spec_pass_queue_make_sampling(spec_pass_queue *q, spec_error *error)
 {
     if (q->sampling != NULL) return GSL_SUCCESS;
-    return spec_sampling_gpu_init(&q->sampling, q->stream, q->shape.vocab, q->records, error);
+    return spec_sampling_gpu_init(&q->sampling, q->stream, q->shape.vocab, q->batch, q->records,
+                                  error);
 }
 
 /* -- failures -- */
@@ -200,13 +201,12 @@ void spec_pass_queue_put_slots(spec_pass_queue *q, const int *from, int n)
     spec_stream_put(q->stream, q->from, here, (size_t)n * sizeof *here);
 }
 
-/* Uploads the filled part of the batch; returns the longest sequence of a column. */
-static int put_batch(spec_pass_queue *q, const spec_batch *batch)
+/* Uploads the filled part of the batch. */
+static void put_batch(spec_pass_queue *q, const spec_batch *batch)
 {
     pass_batch *here = &next_slot(q)->batch;
     const size_t n = (size_t)batch->n, paths = (size_t)batch->path_begin[n],
                  each = n * sizeof *batch->token;
-    int longest = 0;
     assert(batch->n >= 1 && batch->n <= PASS_COLUMNS && paths <= PASS_PATHS);
     here->n = batch->n;
     here->first = batch->first;
@@ -216,13 +216,17 @@ static int put_batch(spec_pass_queue *q, const spec_batch *batch)
     memcpy(here->past, batch->past, each);
     memcpy(here->path_begin, batch->path_begin, each + sizeof *batch->path_begin);
     memcpy(here->path, batch->path, paths * sizeof *here->path);
-    for (size_t u = 0; u < n; u++) {
-        const int sees = batch->past[u] + batch->path_begin[u + 1] - batch->path_begin[u];
-        if (sees > longest) longest = sees;
-    }
     spec_stream_put(q->stream, q->batch, here,
                     offsetof(pass_batch, path) + paths * sizeof *here->path);
-    return longest;
+}
+
+/* Returns the most positions that a column sees. */
+static int most_seen(const spec_batch *batch)
+{
+    int most = 0;
+    for (int u = 0; u < batch->n; u++)
+        most = spec_int_max(most, batch->past[u] + batch->path_begin[u + 1] - batch->path_begin[u]);
+    return most;
 }
 
 /* ---- passes ---------------------------------------------------------------------------------- */
@@ -231,7 +235,9 @@ bool spec_pass_queue_begin(spec_pass_queue *q, const spec_batch *batch, const sp
                            const int *sublayer, int n_sublayers)
 {
     const int most = longest_of(q->shape.context);
-    q->longest = longest_of(put_batch(q, batch));
+    const bool drawn = batch->token[0] == SPEC_TOKEN_DRAWN; /* then the batch is there already */
+    if (!drawn) put_batch(q, batch);
+    q->longest = longest_of(most_seen(batch));
     q->bucket = bucket_of(batch->n);
     q->wanted = bucket_of(batch->n - batch->first);
     if (q->longest > most && q->status == GSL_SUCCESS)

@@ -25,8 +25,7 @@ struct spec_sampling_gpu {
     bool records;
     void *memory; /* the workspace, in one allocation */
     sampling_space space;
-    sampling_job *job;       /* pinned */
-    sampling_result *result; /* pinned */
+    sampling_job *job; /* pinned, as is space.answer */
     struct {
         call_kind kind;
         spec_recording *recording;
@@ -56,7 +55,7 @@ static size_t lay_out(sampling_space *space, char *memory, int vocab)
     const size_t kept = (size_t)(vocab / SAMPLING_KEPT + vocab % SAMPLING_KEPT);
     size_t used = 0;
     space->job = take(&used, memory, sizeof *space->job);
-    space->result = take(&used, memory, sizeof *space->result);
+    space->verdict = take(&used, memory, sizeof *space->verdict);
     space->row = take(&used, memory, rows * sizeof *space->row);
     space->largest = take(&used, memory, rows * SAMPLING_SPREAD * sizeof *space->largest);
     space->exps = take(&used, memory, rows * pieces * sizeof *space->exps);
@@ -77,7 +76,7 @@ size_t spec_sampling_gpu_bytes(int vocab)
 }
 
 int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream, int vocab,
-                           bool records, spec_error *error)
+                           void *opt_next, bool records, spec_error *error)
 {
     int status = GSL_SUCCESS;
     assert(vocab >= 1 && vocab <= SAMPLING_SPREAD * SAMPLING_SPREAD_TOKENS);
@@ -92,8 +91,9 @@ int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream
         spec_card_alloc(sampling->card, &sampling->memory, spec_sampling_gpu_bytes(vocab), error));
     SPEC_TRY(spec_card_pinned_alloc(sampling->card, (void **)&sampling->job, sizeof *sampling->job,
                                     error));
-    SPEC_TRY(spec_card_pinned_alloc(sampling->card, (void **)&sampling->result,
-                                    sizeof *sampling->result, error));
+    SPEC_TRY(spec_card_pinned_alloc(sampling->card, (void **)&sampling->space.answer,
+                                    sizeof *sampling->space.answer, error));
+    sampling->space.opt_next = opt_next;
     lay_out(&sampling->space, sampling->memory, vocab);
     *ret_sampling = sampling;
     sampling = NULL;
@@ -110,7 +110,7 @@ void spec_sampling_gpu_free(spec_sampling_gpu *sampling)
         spec_recording_free(sampling->card, sampling->recorded[i].recording);
     spec_card_free(sampling->card, sampling->memory);
     spec_card_pinned_free(sampling->card, sampling->job);
-    spec_card_pinned_free(sampling->card, sampling->result);
+    spec_card_pinned_free(sampling->card, sampling->space.answer);
     free(sampling);
 }
 
@@ -194,7 +194,8 @@ static spec_recording *find_recording(const spec_sampling_gpu *sampling, const c
     return NULL;
 }
 
-/* Keeps a recording. None is running, because every call waits for its end. */
+/* Keeps a recording. None is running, because every request is of one kind and waits for its
+ * end. */
 static void keep_recording(spec_sampling_gpu *sampling, const call_kind *kind,
                            spec_recording *recording)
 {
@@ -226,7 +227,9 @@ static void run(spec_sampling_gpu *sampling, const call_kind *kind)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void ask(spec_sampling_gpu *sampling, const float *logits, const spec_transform *transform)
+/* Fills the request's common part; the caller adds the rest and uploads it. */
+static sampling_job *ask(spec_sampling_gpu *sampling, const float *logits,
+                         const spec_transform *transform)
 {
     sampling_job *job = sampling->job;
     job->factor = fmin(1.0 / transform->temperature, DBL_MAX);
@@ -234,34 +237,36 @@ static void ask(spec_sampling_gpu *sampling, const float *logits, const spec_tra
     job->min_p = transform->min_p;
     job->top_k = transform->top_k;
     job->hot = transform->temperature == 0.0;
-    job->n = 0;
+    job->n = job->draws = 0;
     job->logits = logits;
-    job->opt_keep = NULL;
+    return job;
 }
 
-static int answer(spec_sampling_gpu *sampling, const call_kind *kind, spec_error *error)
+static void upload(spec_sampling_gpu *sampling)
 {
-    spec_stream *stream = sampling->stream;
-    spec_stream_put(stream, (void *)sampling->space.job, sampling->job, sizeof *sampling->job);
-    run(sampling, kind);
-    spec_stream_get(stream, sampling->result, sampling->space.result, sizeof *sampling->result);
-    const int status = spec_stream_wait(stream, error);
-    if (status != GSL_SUCCESS) return status;
-    if (!sampling->result->bad) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EDOM,
-                     "the model's logits are not finite: its weights are broken, or overflow");
+    spec_stream_put(sampling->stream, sampling->space.job, sampling->job, sizeof *sampling->job);
 }
 
-int spec_sampling_gpu_draw(spec_sampling_gpu *sampling, int *ret_token, void *law,
-                           const float *logits, const spec_transform *transform, double uniform,
-                           spec_error *error)
+void spec_sampling_gpu_draw(spec_sampling_gpu *sampling, const spec_draw_request *request, int i)
 {
-    const call_kind kind = kind_of(sampling, transform, 1, false);
-    ask(sampling, logits, transform);
-    sampling->job->opt_keep = law;
-    sampling->job->uniform[0] = uniform;
-    const int status = answer(sampling, &kind, error);
-    *ret_token = status == GSL_SUCCESS ? sampling->result->token : 0;
+    const int n = request->n;
+    const call_kind kind = kind_of(sampling, request->transform, 1, false);
+    assert(n <= SAMPLING_ROWS && i >= 0 && i < n && (n == 1 || sampling->space.opt_next != NULL));
+    if (i == 0) {
+        sampling_job *job = ask(sampling, request->logits, request->transform);
+        job->draws = n;
+        for (int k = 0; k < n; k++) job->law[k] = request->law[k];
+        memcpy(job->uniform, request->uniform, (size_t)n * sizeof *request->uniform);
+        upload(sampling);
+    }
+    run(sampling, &kind);
+}
+
+int spec_sampling_gpu_drawn(spec_sampling_gpu *sampling, int *ret_token, int n, spec_error *error)
+{
+    const int status = spec_stream_wait(sampling->stream, error);
+    for (int i = 0; i < n; i++)
+        ret_token[i] = status == GSL_SUCCESS ? sampling->space.answer->token[i] : 0;
     return status;
 }
 
@@ -272,21 +277,27 @@ int spec_sampling_gpu_verify(spec_sampling_gpu *sampling, spec_chain_outcome *ou
     const int n = request->n;
     assert(n >= 0 && n < SAMPLING_ROWS);
     const call_kind kind = kind_of(sampling, request->transform, n + 1, true);
-    const sampling_result *result = sampling->result;
-    ask(sampling, logits, request->transform);
-    sampling->job->n = n;
+    const sampling_answer *answer = sampling->space.answer;
+    sampling_job *job = ask(sampling, logits, request->transform);
+    job->n = n;
     for (int i = 0; i < n; i++) {
         assert(request->token[i] >= 0 && request->token[i] < sampling->vocab);
-        sampling->job->law[i] = request->law[i];
-        sampling->job->token[i] = request->token[i];
+        job->law[i] = request->law[i];
+        job->token[i] = request->token[i];
     }
-    memcpy(sampling->job->uniform, request->uniform, ((size_t)n + 2) * sizeof *request->uniform);
-    const int status = answer(sampling, &kind, error);
+    memcpy(job->uniform, request->uniform, ((size_t)n + 2) * sizeof *request->uniform);
+    upload(sampling);
+    run(sampling, &kind);
+    int status = spec_stream_wait(sampling->stream, error);
+    if (status == GSL_SUCCESS && answer->bad)
+        status = spec_fail(error, GSL_EDOM,
+                           "the model's logits are not finite: its weights are broken, or "
+                           "overflow");
     const bool known = status == GSL_SUCCESS;
-    outcome->n_accepted = known ? result->n_accepted : 0;
-    outcome->token = known ? result->token : 0;
-    outcome->used = known ? result->used : 0;
+    outcome->n_accepted = known ? answer->n_accepted : 0;
+    outcome->token = known ? answer->token[0] : 0;
+    outcome->used = known ? answer->used : 0;
     for (int i = 0; i < n; i++)
-        outcome->chance[i] = known && i <= result->n_accepted ? result->chance[i] : 0.0;
+        outcome->chance[i] = known && i <= answer->n_accepted ? answer->chance[i] : 0.0;
     return status;
 }

@@ -18,17 +18,17 @@ size_t spec_sampling_gpu_law_bytes(int vocab);
 size_t spec_sampling_gpu_bytes(int vocab);
 
 /* Prepares sampling from rows of `vocab` logits. Borrows the stream. With `records`, launches are
- * recorded instead of run one by one. */
+ * recorded instead of run one by one. opt_next: the stream's pass_batch, in GPU memory; NULL allows
+ * only requests for one token. */
 int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream, int vocab,
-                           bool records, spec_error *error);
+                           void *opt_next, bool records, spec_error *error);
 void spec_sampling_gpu_free(spec_sampling_gpu *sampling); /* accepts NULL */
 
-/* Work as the backend's functions of the same names; both wait for the GPU. law: _law_bytes of GPU
- * memory, written by _draw. logits: GPU memory, (vocab) for _draw and (n+1, vocab) for _verify, n <
- * SPEC_COLUMNS_MAX. uniform (n+2) in [0,1). Returns GSL_EDOM if a logit is not finite. */
-int spec_sampling_gpu_draw(spec_sampling_gpu *sampling, int *ret_token, void *law,
-                           const float *logits, const spec_transform *transform, double uniform,
-                           spec_error *error);
+/* Work as the backend's functions of the same names; _drawn and _verify wait for the GPU. A law is
+ * _law_bytes of GPU memory. logits: GPU memory, (n+1, vocab) for _verify, n < SPEC_COLUMNS_MAX.
+ * _verify returns GSL_EDOM if a logit is not finite. */
+void spec_sampling_gpu_draw(spec_sampling_gpu *sampling, const spec_draw_request *request, int i);
+int spec_sampling_gpu_drawn(spec_sampling_gpu *sampling, int *ret_token, int n, spec_error *error);
 int spec_sampling_gpu_verify(spec_sampling_gpu *sampling, spec_chain_outcome *outcome,
                              const float *logits, const spec_chain_request *request,
                              spec_error *error);

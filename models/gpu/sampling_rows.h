@@ -20,6 +20,13 @@ DEVICE const float *sampling_logits(const sampling_space *space, int row)
     return space->job->logits + (size_t)row * (size_t)space->vocab;
 }
 
+/* Returns where the law of the token being drawn is kept, with its logits; NULL for a chain. */
+DEVICE sampling_law *sampling_keep(const sampling_space *space)
+{
+    const sampling_job *job = space->job;
+    return job->draws > 0 ? job->law[job->n] : (sampling_law *)0;
+}
+
 DEVICE int sampling_pieces(const sampling_space *space)
 {
     return (space->vocab + SAMPLING_PIECE - 1) / SAMPLING_PIECE;

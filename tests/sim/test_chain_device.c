@@ -70,7 +70,7 @@ static void chain_init(chain *c, int vocab)
 {
     const size_t n = (size_t)vocab * (MOST + 1);
     *c = (chain){.vocab = vocab};
-    assert_works(spec_sampling_gpu_init(&c->sampling, stream, vocab, true, &error));
+    assert_works(spec_sampling_gpu_init(&c->sampling, stream, vocab, NULL, true, &error));
     c->logits = malloc(n * sizeof *c->logits);
     c->draft_logits = malloc(n * sizeof *c->draft_logits);
     c->row = malloc(n * sizeof *c->row);
@@ -110,11 +110,8 @@ static void chain_place(chain *c)
 /* Draws token i of the chain on the GPU, which keeps its law. */
 static int device_draw(chain *c, int i, double uniform)
 {
-    int token = -1;
     const float *logits = c->draft_there + (size_t)i * (size_t)c->vocab;
-    assert_works(
-        spec_sampling_gpu_draw(c->sampling, &token, c->law[i], logits, &c->draft, uniform, &error));
-    return token;
+    return sampled_token(c->sampling, c->law[i], logits, &c->draft, uniform);
 }
 
 static outcome device_verify(chain *c, const double *uniform)

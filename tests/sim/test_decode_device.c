@@ -17,10 +17,7 @@
 #include <string.h>
 
 #define SHAPE "random?dim=32&heads=2&ffn=64&context=64"
-enum {
-    PROMPT = 3,
-    TEXT = 61
-}; /* up to the window's end: 64 positions, one of which holds the begin of text */
+enum { PROMPT = 3, TEXT = 64 }; /* at most to the window's end */
 static const int prompt[PROMPT] = {3, 1, 4};
 
 typedef struct {
@@ -31,7 +28,7 @@ typedef struct {
     int used;    /* rounds on the device */
 } outcome;
 
-static outcome decode(const spec_decoder_config *config, uint64_t seed)
+static outcome decode(const spec_decoder_config *config, size_t n_prompt, uint64_t seed)
 {
     outcome out = {.used = 0};
     OWNED(spec_decoder) decoder;
@@ -39,16 +36,16 @@ static outcome decode(const spec_decoder_config *config, uint64_t seed)
     spec_rng_stream(rng, seed, 7);
     spec_chance chance = spec_chance_sampled(rng);
     stage_open_decoder(&decoder, config);
-    assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_decoder_reset(&decoder, prompt, n_prompt, NULL), GSL_SUCCESS);
     while (spec_decoder_room(&decoder) >= 0) {
         assert_int_equal(spec_decoder_round(&decoder, &chance, &out.tally, NULL), GSL_SUCCESS);
         out.used += decoder.device.used;
         for (int i = 0; i < decoder.round.n_accepted; i++)
             assert_int_equal(decoder.round.node[i], i);
     }
-    out.n = decoder.n_context - PROMPT;
+    out.n = decoder.n_context - n_prompt;
     assert_true(out.n <= TEXT);
-    memcpy(out.text, decoder.context + PROMPT, out.n * sizeof *out.text);
+    memcpy(out.text, decoder.context + n_prompt, out.n * sizeof *out.text);
     out.next = gsl_rng_uniform(rng);
     return out;
 }
@@ -73,7 +70,7 @@ enum { N_PAIRS = sizeof pairs / sizeof *pairs };
 TEST(texts_are_the_same_there_and_here)
 {
     const uint64_t seed = spec_test_seed();
-    uint64_t hits = 0, accepted = 0, corrected = 0;
+    uint64_t hits = 0, accepted = 0, corrected = 0, ended = 0;
     for (int p = 0; p < N_PAIRS; p++) {
         spec_model *target = model_of(pairs[p].target, NULL),
                    *draft = model_of(pairs[p].draft, NULL);
@@ -81,6 +78,7 @@ TEST(texts_are_the_same_there_and_here)
         drawing_backend_init(&drawing, target->vocab);
         drawing_backend_take(&drawing, target);
         drawing_backend_take(&drawing, draft);
+        if (p < 2) draft->ends = (spec_text_ends){2, {9, 17}};
         for (int c = 0; c < 3 * 2 * 2; c++) {
             spec_decoder_config config = SPEC_DECODER_DEFAULT;
             config.target = target;
@@ -88,11 +86,11 @@ TEST(texts_are_the_same_there_and_here)
             config.K = 1 + c % 3 * 3;
             config.ahead = c / 3 % 2 == 1;
             config.policy = c / 6 == 0 ? "fixed" : "heuristic";
-            const outcome here = decode(&config, seed + (uint64_t)c);
+            const outcome here = decode(&config, PROMPT, seed + (uint64_t)c);
             assert_int_equal(here.used, 0);
-            drawing.draws = drawing.verifications = drawing.rows = 0;
+            drawing.draws = drawing.waits = drawing.verifications = drawing.rows = 0;
             config.verify = c % 2 == 0 ? SPEC_VERIFY_AUTO : SPEC_VERIFY_DEVICE;
-            const outcome there = decode(&config, seed + (uint64_t)c);
+            const outcome there = decode(&config, PROMPT, seed + (uint64_t)c);
             assert_int_equal(there.n, here.n);
             assert_memory_equal(there.text, here.text, here.n * sizeof *here.text);
             assert_same(there.next, here.next);
@@ -100,6 +98,8 @@ TEST(texts_are_the_same_there_and_here)
             assert_int_equal(there.used, drawing.verifications);
             assert_true(there.used > 0 && (uint64_t)there.used >= there.tally.rounds - 1);
             assert_true(drawing.draws >= (int)there.tally.drafted - 1);
+            assert_true(drawing.waits <= (int)there.tally.rounds * (config.ahead ? 2 : 1));
+            ended += !config.ahead && drawing.draws > (int)there.tally.drafted;
             assert_true(drawing.rows <=
                         2); /* the last round has no room for a draft, so its row is on the host */
             hits += there.tally.hits;
@@ -109,10 +109,37 @@ TEST(texts_are_the_same_there_and_here)
         spec_model_close(draft);
         spec_model_close(target);
     }
-    print_message("%llu accepted, %llu rounds with a correction, %llu that found their chain\n",
+    print_message("%llu accepted, %llu rounds with a correction, %llu that found their chain, %llu "
+                  "texts with a stop token inside a chain\n",
                   (unsigned long long)accepted, (unsigned long long)corrected,
-                  (unsigned long long)hits);
-    assert_true(hits > 20 && accepted > 500 && corrected > 200);
+                  (unsigned long long)hits, (unsigned long long)ended);
+    assert_true(hits > 20 && accepted > 500 && corrected > 200 && ended > 5);
+}
+
+/* The row after an empty context is then computed from the begin-of-text token, and the drafted
+ * tokens form a text of their own, without it. */
+TEST(a_text_without_a_begin_is_drafted_from_its_first_token)
+{
+    drawing_backend drawing; /* must outlive the models on it */
+    OWNED_MODEL *target = model_of(pairs[1].target, NULL);
+    OWNED_MODEL *draft = model_of(pairs[1].draft, NULL);
+    drawing_backend_init(&drawing, target->vocab);
+    drawing_backend_take(&drawing, target);
+    drawing_backend_take(&drawing, draft);
+    ((spec_transformer *)spec_transformer_of(target))->own_checkpoint.adds_begin = false;
+    ((spec_transformer *)spec_transformer_of(draft))->own_checkpoint.adds_begin = false;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        spec_decoder_config config = SPEC_DECODER_DEFAULT;
+        config.target = target;
+        config.opt_draft = draft;
+        const outcome here = decode(&config, 0, seed);
+        config.verify = SPEC_VERIFY_DEVICE;
+        const outcome there = decode(&config, 0, seed);
+        assert_true(here.used == 0 && there.used > 0);
+        assert_int_equal(there.n, here.n);
+        assert_memory_equal(there.text, here.text, here.n * sizeof *here.text);
+        assert_same(there.next, here.next);
+    }
 }
 
 /* Computes the acceptance probability of each tested token, the smaller of 1 and its ratio, from

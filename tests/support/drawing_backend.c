@@ -68,21 +68,42 @@ static size_t law_bytes(int vocab)
     return (size_t)vocab * sizeof(double);
 }
 
-static int draw(spec_queue *queue, int *ret_token, void *law, const float *logits,
-                const spec_transform *transform, double uniform, spec_error *error)
+static int draw(spec_queue *queue, const spec_draw_request *request, int i, spec_error *error)
 {
     (void)error;
     drawing_backend *drawing = drawing_of(queue);
-    double *row = rows_of(queue, logits, transform, 1);
-    told state = {.uniform = &uniform};
+    double *row = rows_of(queue, request->logits, request->transform, 1);
+    told state = {.uniform = &request->uniform[i]};
     gsl_rng rng = {.type = &told_type, .state = &state};
     spec_chance chance = spec_chance_sampled(&rng);
-    *ret_token = spec_chance_pick(&chance, row, drawing->vocab);
+    drawing->drawn[i] = drawing->last = spec_chance_pick(&chance, row, drawing->vocab);
     assert_int_equal(state.used, 1);
-    memcpy(law, row, law_bytes(drawing->vocab));
+    memcpy(request->law[i], row, law_bytes(drawing->vocab));
     free(row);
     drawing->draws++;
     return GSL_SUCCESS;
+}
+
+static int drawn(spec_queue *queue, int *ret_token, int n, spec_error *error)
+{
+    (void)error;
+    memcpy(ret_token, drawing_of(queue)->drawn, (size_t)n * sizeof *ret_token);
+    drawing_of(queue)->waits++;
+    return GSL_SUCCESS;
+}
+
+/* Puts the token that was drawn into its pass. */
+static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
+                  const int *sublayer, int n_sublayers)
+{
+    drawing_backend *drawing = drawing_of(queue);
+    if (batch->token[0] == SPEC_TOKEN_DRAWN) {
+        assert_true(batch->n == 1 && batch->position[0] == batch->slot[0]);
+        drawing->batch = *batch;
+        drawing->batch.token[0] = drawing->last;
+        batch = &drawing->batch;
+    }
+    return spec_backend_cpu.begin(queue, batch, kv, sublayer, n_sublayers);
 }
 
 static int verify(spec_queue *queue, spec_chain_outcome *outcome, const float *logits,
@@ -126,7 +147,9 @@ void drawing_backend_init(drawing_backend *drawing, int vocab)
     drawing->backend.self = drawing;
     drawing->backend.rows = count_rows;
     drawing->backend.law_bytes = law_bytes;
+    drawing->backend.begin = begin;
     drawing->backend.draw = draw;
+    drawing->backend.drawn = drawn;
     drawing->backend.verify = verify;
 }
 

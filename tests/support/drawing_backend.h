@@ -10,7 +10,10 @@
 typedef struct {
     spec_backend backend;
     int vocab;
-    int draws, verifications, rows; /* numbers of calls; single rows */
+    int drawn[SPEC_COLUMNS_MAX];           /* tokens of the last request */
+    int last;                              /* the last one of them */
+    spec_batch batch;                      /* of the pass of a token that was drawn */
+    int draws, waits, verifications, rows; /* numbers of calls; single rows */
 } drawing_backend;
 
 void drawing_backend_init(drawing_backend *drawing, int vocab);

@@ -3,6 +3,7 @@
 
 #include "base/noise.h"
 #include "models/transformer/engine/logits.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,4 +67,15 @@ void sampled_row(double *ret_row, const float *logits, int vocab, const spec_tra
     if (transform->temperature > 0.0) filters.temperature = 1.0;
     spec_transform_apply(ret_row, vocab, &filters, order);
     free(order);
+}
+
+int sampled_token(spec_sampling_gpu *sampling, void *law, const float *logits,
+                  const spec_transform *transform, double uniform)
+{
+    int token = -1;
+    const spec_draw_request request = {
+        .n = 1, .law = &law, .transform = transform, .uniform = &uniform, .logits = logits};
+    spec_sampling_gpu_draw(sampling, &request, 0);
+    assert_works(spec_sampling_gpu_drawn(sampling, &token, 1, &error));
+    return token;
 }

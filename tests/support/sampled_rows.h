@@ -4,7 +4,7 @@
 #ifndef SPECLAB_TESTS_SAMPLED_ROWS_H
 #define SPECLAB_TESTS_SAMPLED_ROWS_H
 
-#include "models/transform.h"
+#include "models/gpu/sampling_gpu.h"
 
 typedef enum {
     SAMPLED_NORMAL,
@@ -24,5 +24,9 @@ spec_transform sampled_transform(int vocab, uint64_t key);
 
 /* Computes the result of backend->rows and the filters for these logits: row (V). */
 void sampled_row(double *ret_row, const float *logits, int vocab, const spec_transform *transform);
+
+/* Draws a token from logits in GPU memory; -1 if they are not finite. */
+int sampled_token(spec_sampling_gpu *sampling, void *law, const float *logits,
+                  const spec_transform *transform, double uniform);
 
 #endif

@@ -11,6 +11,7 @@
 #include "models/transformer/files/checkpoint.h"
 
 enum {
+    SPEC_TOKEN_DRAWN = -1, /* the only token of a pass: the one that `draw` has just drawn */
     SPEC_COLUMNS_MAX = 64, /* the most tokens of one pass */
     SPEC_TAPS_MAX = 16     /* the most layers whose hidden states are kept */
 };
@@ -84,7 +85,8 @@ typedef struct {
     int n;     /* 1..SPEC_COLUMNS_MAX */
     int first; /* logits are computed for columns first..n-1; n: for none */
     int n_text; /* slots below it are the text's, others are nodes; only recurrent layers read it */
-    int token[SPEC_COLUMNS_MAX], position[SPEC_COLUMNS_MAX];
+    int token[SPEC_COLUMNS_MAX]; /* or SPEC_TOKEN_DRAWN */
+    int position[SPEC_COLUMNS_MAX];
     int slot[SPEC_COLUMNS_MAX]; /* slot for the column's key and value */
     int past[SPEC_COLUMNS_MAX];
     int path_begin[SPEC_COLUMNS_MAX + 1];
@@ -280,14 +282,18 @@ struct spec_backend {
      * backend's memory. It is the row that `rows` and spec_transform_apply compute from the logits,
      * up to the rounding stated in docs/gpu.md.
      *
-     * _draw picks the token that spec_chance_pick would pick from that row with this uniform in
-     * [0,1): the first whose cumulative probability exceeds it. _verify applies the token rule
-     * [Leviathan23] to a chain, with the target's logits (n+1, vocab). A certain decision uses no
-     * uniform, a draw uses one, and a correction uses two if vocab > 512. On failure the outcome is
-     * zeroed. */
+     * _draw queues the draw of token i of a request, i = 0, 1 ... in order: the token that
+     * spec_chance_pick would pick from that row with uniform[i], which is the first whose
+     * cumulative probability exceeds it. The next pass may then be of that token alone, which the
+     * host does not know: SPEC_TOKEN_DRAWN. Its position and slot, which are equal, follow those of
+     * the last column of the pass before. _drawn waits, and returns the first n tokens of the
+     * request, -1 if a token's logits are not finite; the request's arrays must live until then.
+     * _verify applies the token rule [Leviathan23] to a chain, with the target's logits (n+1,
+     * vocab). A certain decision uses no uniform, a draw uses one, and a correction uses two if
+     * vocab > 512. On failure the outcome is zeroed. */
     size_t (*law_bytes)(int vocab);
-    int (*draw)(spec_queue *queue, int *ret_token, void *law, const float *logits,
-                const spec_transform *transform, double uniform, spec_error *error);
+    int (*draw)(spec_queue *queue, const spec_draw_request *request, int i, spec_error *error);
+    int (*drawn)(spec_queue *queue, int *ret_token, int n, spec_error *error);
     int (*verify)(spec_queue *queue, spec_chain_outcome *outcome, const float *logits,
                   const spec_chain_request *request, spec_error *error);
 

@@ -52,27 +52,43 @@ static void law_free(const spec_session *draft, void *law)
 
 /* Queues the pass for the requested logits, which stay in the backend's memory. Sampling from them
  * is queued after the pass, so that the host waits only once. */
-static int logits(spec_forward **ret_forward, spec_session *session,
-                  const spec_score_request *request, spec_error *error)
+static int ask_for_logits(spec_session *session, const spec_score_request *request,
+                          spec_error *error)
 {
     int status = GSL_SUCCESS;
-    *ret_forward = spec_transformer_session_forward(session->data);
     SPEC_TRY(spec_transformer_session_score_begin(session->model, session->data, request, error));
     SPEC_TRY(spec_transformer_session_score_end(session->model, session->data, error));
 done:
     return status;
 }
 
-static int draw(spec_session *draft, int *ret_token, void *law, const spec_score_request *chain,
-                const spec_transform *transform, double uniform, spec_error *error)
+/* Queues all passes and draws, each pass after the token that the device has just drawn, and then
+ * waits once. Where the tokens of an empty context begin anew (transformer_session.h), each pass
+ * has all of them, so the host must know them. */
+static int draw(spec_session *draft, int *ret_token, const spec_draw_request *request,
+                const int *context, size_t n, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    spec_forward *forward;
-    const spec_transform all = whole(draft, transform);
-    SPEC_TRY(logits(&forward, draft, chain, error));
-    SPEC_TRY(backend_of(draft)->draw(&forward->queue, ret_token, law, forward->logits, &all,
-                                     uniform, error));
+    spec_forward *forward = spec_transformer_session_forward(draft->data);
+    const spec_backend *on = backend_of(draft);
+    const spec_transform all = whole(draft, request->transform);
+    const bool again = spec_transformer_session_begins_anew(draft->data, n);
+    spec_draw_request own = *request;
+    own.transform = &all;
+    own.logits = forward->logits;
+    for (int i = 0; i < request->n; i++) {
+        ret_token[i] = SPEC_TOKEN_DRAWN;
+        const spec_score_request pass = {
+            .context = context, .n_context = n, .token = ret_token, .n_nodes = i, .first = i};
+        SPEC_TRY(ask_for_logits(draft, &pass, error));
+        SPEC_TRY(on->draw(&forward->queue, &own, i, error));
+        if (again) SPEC_TRY(on->drawn(&forward->queue, ret_token, i + 1, error));
+        if (again && ret_token[i] < 0) goto done;
+    }
+    SPEC_TRY(on->drawn(&forward->queue, ret_token, request->n, error));
+    spec_transformer_session_name(draft->data, ret_token);
 done:
+    if (status != GSL_SUCCESS) (void)spec_forward_wait(forward, &(spec_error){{0}});
     return status;
 }
 
@@ -80,9 +96,9 @@ static int guess(spec_session *draft, int *ret_token, const int *context, size_t
                  spec_error *error)
 {
     int status = GSL_SUCCESS;
-    spec_forward *forward;
+    spec_forward *forward = spec_transformer_session_forward(draft->data);
     const spec_score_request request = {.context = context, .n_context = n};
-    SPEC_TRY(logits(&forward, draft, &request, error));
+    SPEC_TRY(ask_for_logits(draft, &request, error));
     SPEC_TRY(backend_of(draft)->argmax(&forward->queue, ret_token, forward->logits, 1, error));
 done:
     return status;

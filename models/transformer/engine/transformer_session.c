@@ -200,9 +200,14 @@ static int deepest(const work *of)
 
 /* If texts do not begin with the begin-of-text token, only the row after the empty context is
  * computed from it. The nodes then form a text of their own, as they will in the next context. */
+bool spec_transformer_session_begins_anew(const void *session, size_t n)
+{
+    return n == 0 && !((const session_data *)session)->model->checkpoint->adds_begin;
+}
+
 static bool nodes_are_text(const session_data *session, const work *of)
 {
-    return of->request.n_context == 0 && !session->model->checkpoint->adds_begin;
+    return spec_transformer_session_begins_anew(session, of->request.n_context);
 }
 
 static void add_text(session_data *session, int place)
@@ -371,7 +376,8 @@ int spec_transformer_session_score_begin(const spec_model *head, void *data,
     SPEC_TRY(
         spec_transformer_text(model, session->text, &session->n_text, request->context, n, error));
     for (int i = 0; i < n_nodes; i++)
-        assert(request->token[i] >= 0 && request->token[i] < head->vocab && parent_of(&of, i) < i);
+        assert(request->token[i] >= SPEC_TOKEN_DRAWN && request->token[i] < head->vocab &&
+               parent_of(&of, i) < i);
     if (session->n_text + (size_t)n_nodes > (size_t)model->context &&
         session->n_text + (size_t)deepest(&of) > (size_t)model->context)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
@@ -407,6 +413,12 @@ int spec_transformer_session_score_end(const spec_model *head, void *data, spec_
     else
         spec_sequence_forget(sequence);
     return status;
+}
+
+void spec_transformer_session_name(void *data, const int *token)
+{
+    spec_sequence *sequence = &((session_data *)data)->own.sequence;
+    memcpy(sequence->node, token, (size_t)sequence->n_nodes * sizeof *token);
 }
 
 int spec_transformer_session_score(const spec_model *head, void *data,

@@ -25,6 +25,13 @@ bool spec_transformer_session_share(const spec_model *model, void *session,
 extern const spec_chain_kind
     spec_transformer_chain; /* models/transformer/engine/transformer_chain.c */
 
+/* For chains that a device draws (transformer_chain.c). A request may have a node whose token is
+ * SPEC_TOKEN_DRAWN, if it needs only that node's row; _name then says which tokens the nodes of the
+ * last request have. _begins_anew: whether the nodes after a context of n tokens form a text of
+ * their own and are all computed in each request. */
+void spec_transformer_session_name(void *session, const int *token);
+bool spec_transformer_session_begins_anew(const void *session, size_t n);
+
 /* Returns the forward of a session. */
 spec_forward *spec_transformer_session_forward(void *session);
 

@@ -119,6 +119,62 @@ TEST(passes_need_not_be_waited_for)
     assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
 }
 
+/* Draws DRAFT tokens after a text of three: in one request, each pass after the token that the GPU
+ * has drawn, or in a request for each token, which the host knows. */
+enum { DRAFT = 5 };
+
+static void draft_after_three(int *ret_token, float (*ret_logits)[WIDTH], whole *w, bool one_by_one)
+{
+    const int sublayer[] = {0, 1, 2, 3};
+    int path[PASS_COLUMNS];
+    void *law[DRAFT];
+    const double uniform[DRAFT] = {0.27, 0.93, 0.6, 0.05, 0.71};
+    const spec_transform transform = {.temperature = 1.3, .top_p = 0.97};
+    spec_queue *queue = &w->forward.queue;
+    for (int i = 0; i < DRAFT; i++) law[i] = allocated(gpu, gpu->law_bytes(WIDTH));
+    for (int i = 0; i < DRAFT; i++) {
+        spec_batch batch =
+            text_batch(WIDTH, i == 0 ? 3 : 1, i == 0 ? 2 : 0, i == 0 ? 0 : 2 + i, path);
+        if (i > 0) batch.token[0] = one_by_one ? ret_token[i - 1] : SPEC_TOKEN_DRAWN;
+        spec_forward_begin(&w->forward, &w->kv, &batch, sublayer, 4);
+        const int first = one_by_one ? i : 0;
+        const spec_draw_request request = {.n = one_by_one ? 1 : DRAFT,
+                                           .law = law + first,
+                                           .transform = &transform,
+                                           .uniform = uniform + first,
+                                           .logits = w->forward.logits};
+        assert_works(gpu->draw(queue, &request, i - first, &error));
+        if (one_by_one) assert_works(gpu->drawn(queue, &ret_token[i], 1, &error));
+    }
+    if (!one_by_one) assert_works(gpu->drawn(queue, ret_token, DRAFT, &error));
+    char bytes[SAMPLING_LAW_BYTES + WIDTH * sizeof(float)];
+    for (int i = 0; i < DRAFT; i++) {
+        gpu->get(gpu, bytes, law[i], sizeof bytes);
+        memcpy(ret_logits[i], bytes + SAMPLING_LAW_BYTES, sizeof ret_logits[i]);
+        gpu->free(gpu, law[i]);
+    }
+}
+
+TEST(a_draft_in_one_request_is_that_of_known_tokens)
+{
+    for (int records = 0; records < 2; records++) {
+        OWNED(whole) w;
+        int token[2][DRAFT];
+        float logits[2][DRAFT][WIDTH];
+        spec_test_context(0)->gpu.unrecorded = !records;
+        close_gpu(NULL);
+        open_gpu(NULL);
+        open_whole(&w, gpu, "bf16");
+        for (int i = 0; i < 2; i++) draft_after_three(token[i], logits[i], &w, i == 1);
+        assert_memory_equal(token[0], token[1], sizeof token[0]);
+        assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
+        assert_true(token[0][1] != token[0][2] || token[0][2] != token[0][3]);
+    }
+    spec_test_context(0)->gpu.unrecorded = false;
+    close_gpu(NULL);
+    open_gpu(NULL);
+}
+
 /* -- failures -- */
 
 TEST(a_text_beyond_the_context_is_refused)
@@ -165,6 +221,9 @@ TEST(a_fault_in_a_pass_fails_all_later_calls)
             assert_int_equal(gpu->argmax(&w.forward.queue, token, w.forward.logits, 3, &again),
                              GSL_EFAILED);
             assert_string_equal(again.text, error.text);
+            assert_int_equal(gpu->draw(&w.forward.queue, &(spec_draw_request){.n = 1}, 0, &again),
+                             GSL_EFAILED);
+            assert_int_equal(gpu->drawn(&w.forward.queue, token, 1, &again), GSL_EFAILED);
             assert_int_equal(gpu->rows(&w.forward.queue, into, w.forward.logits, 1.0, 1, &again),
                              GSL_EFAILED);
             const spec_batch batch = text_batch(WIDTH, 3, 0, 0, path);

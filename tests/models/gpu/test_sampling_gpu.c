@@ -25,7 +25,7 @@ static bench bench_of(int vocab)
 {
     const size_t n = (size_t)vocab;
     bench b = {.vocab = vocab};
-    assert_works(spec_sampling_gpu_init(&b.sampling, stream, vocab, vocab % 2 == 0, &error));
+    assert_works(spec_sampling_gpu_init(&b.sampling, stream, vocab, NULL, vocab % 2 == 0, &error));
     b.logits = malloc(n * sizeof *b.logits);
     b.there = allocated(n * sizeof *b.there);
     b.law = allocated(spec_sampling_gpu_law_bytes(vocab));
@@ -48,13 +48,8 @@ static void bench_free(bench *b)
 
 static int draw(bench *b, const spec_transform *transform, double uniform)
 {
-    int token = -1;
-    spec_error error = {""};
     spec_card_put(card, b->there, b->logits, (size_t)b->vocab * sizeof *b->logits);
-    const int status =
-        spec_sampling_gpu_draw(b->sampling, &token, b->law, b->there, transform, uniform, &error);
-    if (status != GSL_SUCCESS) fail_msg("%s", error.text);
-    return token;
+    return sampled_token(b->sampling, b->law, b->there, transform, uniform);
 }
 
 /* Computes the row of the stored law from its logits, as its header defines. */
@@ -171,18 +166,17 @@ TEST(launches_run_directly_if_recording_fails)
     int token[3];
     sampled_logits(logits, VOCAB, SAMPLED_NORMAL, 3);
     spec_card_put(card, there, logits, sizeof logits);
-    assert_works(spec_sampling_gpu_init(&sampling, stream, VOCAB, true, &error));
+    assert_works(spec_sampling_gpu_init(&sampling, stream, VOCAB, NULL, true, &error));
     const spec_transform plain = SPEC_TRANSFORM_NONE;
     for (int i = 0; i < 3; i++) {
         if (i == 0) setenv("SIM_FAIL", "cuGraphInstantiateWithFlags:2", 1);
-        assert_works(spec_sampling_gpu_draw(sampling, &token[i], law, there, &plain, 0.7, &error));
+        token[i] = sampled_token(sampling, law, there, &plain, 0.7);
         unsetenv("SIM_FAIL");
         assert_int_equal(token[i], token[0]);
     }
     spec_sampling_gpu_free(sampling);
-    assert_works(spec_sampling_gpu_init(&sampling, stream, VOCAB, false, &error));
-    assert_works(spec_sampling_gpu_draw(sampling, &token[1], law, there, &plain, 0.7, &error));
-    assert_int_equal(token[1], token[0]);
+    assert_works(spec_sampling_gpu_init(&sampling, stream, VOCAB, NULL, false, &error));
+    assert_int_equal(sampled_token(sampling, law, there, &plain, 0.7), token[0]);
     spec_sampling_gpu_free(sampling);
     spec_card_free(card, there);
     spec_card_free(card, law);
@@ -198,8 +192,8 @@ TEST(recorded_or_not_the_tokens_are_the_same)
     void *law[ROWS];
     int token[ROWS];
     double uniform[ROWS + 2];
-    assert_works(spec_sampling_gpu_init(&with, stream, VOCAB, true, &error));
-    assert_works(spec_sampling_gpu_init(&without, stream, VOCAB, false, &error));
+    assert_works(spec_sampling_gpu_init(&with, stream, VOCAB, NULL, true, &error));
+    assert_works(spec_sampling_gpu_init(&without, stream, VOCAB, NULL, false, &error));
     sampled_logits(logits, (ROWS + 1) * VOCAB, SAMPLED_NORMAL, 3);
     spec_card_put(card, there, logits, sizeof logits);
     for (int i = 0; i < ROWS + 2; i++)
@@ -207,8 +201,7 @@ TEST(recorded_or_not_the_tokens_are_the_same)
     const spec_transform plain = SPEC_TRANSFORM_NONE;
     for (int i = 0; i < ROWS; i++) {
         law[i] = allocated(spec_sampling_gpu_law_bytes(VOCAB));
-        assert_works(spec_sampling_gpu_draw(
-            with, &token[i], law[i], there + (i + i % 3 / 2) * VOCAB, &plain, uniform[i], &error));
+        token[i] = sampled_token(with, law[i], there + (i + i % 3 / 2) * VOCAB, &plain, uniform[i]);
     }
     for (int pass = 0; pass < 2; pass++)
         for (int n = 0; n <= ROWS; n++) {
@@ -243,7 +236,6 @@ TEST(logits_that_are_not_finite_are_refused)
         spec_transform transform = SPEC_TRANSFORM_NONE;
         const int tokens[] = {1, 2};
         const double uniform[] = {0.1, 0.2, 0.3, 0.4};
-        int token = 7;
         double chance[2];
         spec_chain_outcome outcome = {.n_accepted = 7, .token = 7, .used = 7, .chance = chance};
         const spec_chain_request request = {
@@ -259,9 +251,7 @@ TEST(logits_that_are_not_finite_are_refused)
         assert_fails_with(spec_sampling_gpu_verify(b.sampling, &outcome, rows, &request, &error),
                           GSL_EDOM, "not finite");
         assert_true(outcome.token == 0 && outcome.n_accepted == 0 && outcome.used == 0);
-        assert_status(spec_sampling_gpu_draw(b.sampling, &token, b.law, rows + 2 * 1300, &transform,
-                                             0.5, &error),
-                      GSL_EDOM);
+        assert_int_equal(sampled_token(b.sampling, b.law, rows + 2 * 1300, &transform, 0.5), -1);
     }
     spec_card_free(card, rows);
 }

@@ -61,7 +61,7 @@ TEST(a_row_crosses_the_bus_as_floats_after_one_wait)
     assert_int_equal(greedy.bytes_down, 0); /* the kernel writes to the host's memory */
 }
 
-TEST(a_drafted_token_takes_one_wait)
+TEST(a_draft_takes_one_wait)
 {
     if (spec_card_is_real()) skip();
     OWNED_MODEL *target = model_of(SPEC, NULL);
@@ -75,22 +75,24 @@ TEST(a_drafted_token_takes_one_wait)
     for (int turn = 0; turn < 2; turn++) {
         int token[K];
         spec_chain_outcome outcome = {.chance = chance};
-        simulated_traffic before = {0}, drawn = {0};
-        for (int i = 0; i < K; i++) {
-            before = spec_simulated_traffic();
-            assert_works(spec_chain_draw(&chain, &token[i], text, (size_t)(TEXT + turn), token, i,
-                                         0.27, &error));
-            drawn = since(before);
-        }
+        int n;
+        simulated_traffic before = spec_simulated_traffic();
+        assert_works(
+            spec_chain_draw(&chain, token, &n, text, (size_t)(TEXT + turn), K, uniform, &error));
+        assert_int_equal(n, K);
+        const simulated_traffic drawn = since(before);
         before = spec_simulated_traffic();
         assert_works(spec_chain_score_begin(&chain, text, (size_t)(TEXT + turn), token, K, &error));
         assert_works(spec_chain_score_end(&chain, &error));
         assert_works(spec_chain_verify(&chain, &outcome, token, K, uniform, &error));
         const simulated_traffic verified = since(before);
         if (turn == 0) continue;
-        show("a drafted token", drawn);
+        show("a draft", drawn);
         show("a verified chain", verified);
         assert_int_equal(drawn.waits, 1);
+        assert_int_equal(drawn.copies, 2); /* the first pass's batch, and the request */
+        assert_int_equal(drawn.bytes_down + verified.bytes_down, 0);
+        assert_int_equal(verified.copies, 2);
         /* The host waits for the pass, where the clock of its phase is read, and for the rule. */
         assert_int_equal(verified.waits, 2);
     }
