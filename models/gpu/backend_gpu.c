@@ -285,7 +285,6 @@ static int drawn(spec_queue *queue, int *ret_token, int n, spec_error *error)
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_pass_queue_status(q, error));
     status = spec_sampling_gpu_drawn(q->sampling, ret_token, n, error);
-    q->uploads = 0; /* the queue has just waited for them */
 done:
     return status;
 }
@@ -298,7 +297,6 @@ static int verify(spec_queue *queue, spec_chain_outcome *outcome, const float *l
     SPEC_TRY(spec_pass_queue_status(q, error));
     SPEC_TRY(spec_pass_queue_make_sampling(q, error));
     status = spec_sampling_gpu_verify(q->sampling, outcome, logits, request, error);
-    q->uploads = 0;
 done:
     return status;
 }

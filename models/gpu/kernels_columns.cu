@@ -178,3 +178,11 @@ KERNEL(argmax, 32)
     const sampling_largest best = largest_of_pieces(a.largest + BLOCK_X * a.pieces, a.pieces);
     if (LANE == 0) a.token[BLOCK_X] = best.index;
 }
+
+/* ---- uploads --------------------------------------------------------------------------------- */
+
+KERNEL(write, 128)
+{
+    after_previous();
+    for (int i = THREAD; i < a.n; i += THREADS) a.to[i] = a.word[i];
+}

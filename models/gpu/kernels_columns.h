@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kernels_columns: element-wise kernels (norm, gate) and reductions of logits.
+/* kernels_columns: element-wise kernels (norm, gate), reductions of logits, and small uploads.
  * A column's result depends only on the column and its width: one block computes the column, or one
  * lane each value, and the width fixes the order of sums. Logits are read in pieces of
  * LOGITS_PIECE, one warp each. */
@@ -10,10 +10,11 @@
 #include "models/gpu/pass_batch.h"
 
 enum {
-    NORM_NARROW = 512,       /* wider columns need a whole block */
+    NORM_NARROW = 512, /* wider columns need a whole block */
     GATE_THREADS = 128,
     LOGITS_THREADS = 128,
-    LOGITS_PIECE = SAMPLING_PIECE
+    LOGITS_PIECE = SAMPLING_PIECE,
+    WRITE_WORDS = 1000 /* a launch takes at most 4 KB of arguments */
 };
 
 /* Block u computes column u. `wanted`: only the columns of x from batch->first on. norm_narrow does
@@ -54,9 +55,17 @@ struct argmax_args {
     int pieces;
 };
 
+/* One block copies n words of its arguments: an upload that needs no copy and no pinned memory. */
+struct write_args {
+    uint32_t *to;
+    int32_t n;
+    uint32_t word[WRITE_WORDS];
+};
+
 #define SPEC_KERNELS_COLUMNS(X)                                                                    \
     X(columns, norm, 512)                                                                          \
     X(columns, norm_narrow, 32)                                                                    \
-    X(columns, gate, 128) X(columns, largest, 128) X(columns, argmax, 32)
+    X(columns, gate, 128)                                                                          \
+    X(columns, largest, 128) X(columns, argmax, 32) X(columns, write, 128)
 
 #endif

@@ -37,8 +37,9 @@
  * recording if launches begin early (card.h), else 1.2. A draw: 1.2 + 2.0 + 4.0 + 2 x 0.5 = 8 us,
  * with filters 18; a chain of 8: 12 + 2 = 14 us, with filters 24. Without early launches: 10, 23,
  * 17 and 30. At V = 32,000 it is about 1 us less, since latency dominates. The upload of
- * 1.3 KB and the recording's first launch add up to 5 us. These numbers are not measured: they
- * count dependent loads of 0.35 us, shuffles of 25 cycles, barriers of 30 and sums of 10.
+ * 1.3 KB, which is a kernel, and the recording's first launch add up to 5 us. These numbers are not
+ * measured: they count dependent loads of 0.35 us, shuffles of 25 cycles, barriers of 30 and sums
+ * of 10.
  *
  *     registers, sm_90   largest 32  exps 40  accept 64  excess 68  pick 77;
  *                        border 79  candidates 46  cut 64  kept 56

@@ -3,6 +3,9 @@
 
 #include "base/int_math.h"
 
+#include <assert.h>
+#include <string.h>
+
 enum { PIECES_OF_BLOCK = LOGITS_THREADS / 32, VALUES_OF_BLOCK = GATE_THREADS * 4 };
 
 void spec_launch_norm(spec_launch launch, void *y, const float *x, const float *gain, int dim,
@@ -34,4 +37,17 @@ void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits
     SPEC_RUN(stream, largest, spec_int_ceil_div(pieces, PIECES_OF_BLOCK), n, 1, .largest = largest,
              .logits = logits, .vocab = vocab);
     SPEC_RUN(stream, argmax, n, 1, 1, .token = ret_token, .largest = largest, .pieces = pieces);
+}
+
+void spec_launch_write(spec_stream *stream, void *to, const void *from, size_t bytes)
+{
+    const size_t most = WRITE_WORDS * sizeof(uint32_t);
+    assert(bytes % sizeof(uint32_t) == 0);
+    for (size_t at = 0; at < bytes; at += most) {
+        const size_t some = bytes - at < most ? bytes - at : most;
+        struct write_args args = {.to = (uint32_t *)(void *)((char *)to + at),
+                                  .n = (int32_t)(some / sizeof(uint32_t))};
+        memcpy(args.word, (const char *)from + at, some);
+        spec_stream_run(stream, SPEC_KERNEL_write, 1, 1, 1, &args);
+    }
 }

@@ -23,4 +23,8 @@ size_t spec_launch_logits_bytes(int vocab, int n);
 void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits, int vocab, int n,
                         void *workspace);
 
+/* Uploads bytes, a multiple of four, as arguments of kernels, WRITE_WORDS at a time. `from` may be
+ * reused at once. */
+void spec_launch_write(spec_stream *stream, void *to, const void *from, size_t bytes);
+
 #endif

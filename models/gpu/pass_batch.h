@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pass_batch: the inputs that change from pass to pass, as they are uploaded to GPU memory.
- * A recorded pass stays valid because these inputs are uploaded before each run. Fields as in
- * spec_batch (models/transformer/engine/backend.h). For host, nvcc and simulator. */
+/* pass_batch: the inputs that change from pass to pass, as they are in GPU memory.
+ * A recorded pass stays valid because these inputs are written before each run: by the host, or by
+ * the kernel that drew the token of the pass. Fields as in spec_batch
+ * (models/transformer/engine/backend.h). For host, nvcc and simulator. */
 #ifndef SPECLAB_PASS_BATCH_H
 #define SPECLAB_PASS_BATCH_H
 

@@ -16,16 +16,8 @@ enum {
     BUCKET_LEAST = 8,
     /* in positions; shorter sequences launch as many blocks as one of this length */
     LONGEST_LEAST = 256,
-    SLOTS = 4,           /* pending uploads */
     ROWS_BYTES = 1 << 23 /* most bytes of logits per copy to the host, unless one row is larger */
 };
-
-/* Uploads stay in pinned memory until the GPU has read them: a slot for each upload since the last
- * wait. */
-typedef union {
-    pass_batch batch;
-    int from[SPEC_NODES_MAX];
-} upload_slot;
 
 static int power_of_two(int least, int n)
 {
@@ -46,7 +38,7 @@ static int bucket_of(int n)
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* All buffers that are allocated at the start, in GPU memory or pinned. */
-enum { BUFFERS = 9 };
+enum { BUFFERS = 8 };
 typedef struct {
     void **memory;
     size_t bytes;
@@ -57,7 +49,6 @@ static void list_buffers(queue_buffer *ret_buffer, spec_pass_queue *q, const spe
 {
     const size_t half = (size_t)shape->head_dim / 2;
     const queue_buffer all[BUFFERS] = {
-        {&q->slot, SLOTS * sizeof(upload_slot), true},
         {&q->results, PASS_COLUMNS * sizeof(int), true},
         {&q->batch, sizeof(pass_batch), false},
         {&q->from, SPEC_NODES_MAX * sizeof(int), false},
@@ -97,6 +88,7 @@ void spec_pass_queue_free(spec_pass_queue *q)
     }
     spec_card_pinned_free(q->card, q->logits_here);
     spec_stream_free(q->stream);
+    free(q->batch_here);
     free(q);
 }
 
@@ -125,6 +117,8 @@ int spec_pass_queue_init(spec_pass_queue **ret_queue, spec_card *card, bool reco
     q->card = card;
     q->records = records;
     q->shape = *shape;
+    q->batch_here = calloc(1, sizeof *q->batch_here);
+    if (q->batch_here == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     list_buffers(buffer, q, shape);
     for (int i = 0; i < BUFFERS; i++) {
         SPEC_TRY(buffer[i].pinned
@@ -177,7 +171,6 @@ int spec_pass_queue_wait(spec_pass_queue *q, spec_error *error)
 {
     spec_error why = {""};
     const int status = spec_stream_wait(q->stream, &why);
-    q->uploads = 0;
     if (q->status == GSL_SUCCESS && status != GSL_SUCCESS) {
         q->status = status;
         q->error = why;
@@ -187,24 +180,16 @@ int spec_pass_queue_wait(spec_pass_queue *q, spec_error *error)
 
 /* ---- uploads --------------------------------------------------------------------------------- */
 
-static upload_slot *next_slot(spec_pass_queue *q)
-{
-    if (q->uploads == SLOTS) spec_pass_queue_wait(q, NULL);
-    return (upload_slot *)q->slot + q->uploads++;
-}
-
 void spec_pass_queue_put_slots(spec_pass_queue *q, const int *from, int n)
 {
-    int *here = next_slot(q)->from;
     assert(n <= SPEC_NODES_MAX);
-    memcpy(here, from, (size_t)n * sizeof *here);
-    spec_stream_put(q->stream, q->from, here, (size_t)n * sizeof *here);
+    spec_launch_write(q->stream, q->from, from, (size_t)n * sizeof *from);
 }
 
 /* Uploads the filled part of the batch. */
 static void put_batch(spec_pass_queue *q, const spec_batch *batch)
 {
-    pass_batch *here = &next_slot(q)->batch;
+    pass_batch *here = q->batch_here;
     const size_t n = (size_t)batch->n, paths = (size_t)batch->path_begin[n],
                  each = n * sizeof *batch->token;
     assert(batch->n >= 1 && batch->n <= PASS_COLUMNS && paths <= PASS_PATHS);
@@ -216,8 +201,8 @@ static void put_batch(spec_pass_queue *q, const spec_batch *batch)
     memcpy(here->past, batch->past, each);
     memcpy(here->path_begin, batch->path_begin, each + sizeof *batch->path_begin);
     memcpy(here->path, batch->path, paths * sizeof *here->path);
-    spec_stream_put(q->stream, q->batch, here,
-                    offsetof(pass_batch, path) + paths * sizeof *here->path);
+    spec_launch_write(q->stream, q->batch, here,
+                      offsetof(pass_batch, path) + paths * sizeof *here->path);
 }
 
 /* Returns the most positions that a column sees. */

@@ -15,8 +15,7 @@ typedef struct {
     spec_stream *stream;
     bool records;
     spec_shape shape;
-    void *slot;      /* pinned memory of pending uploads */
-    int uploads;     /* since the last wait */
+    pass_batch *batch_here;
     void *batch;     /* pass_batch; this and the following are GPU memory */
     void *from;      /* int (SPEC_NODES_MAX): slots to keep */
     void *frequency; /* double (head_dim/2) */

@@ -2,6 +2,7 @@
 #include "models/gpu/sampling_gpu.h"
 
 #include "base/int_math.h"
+#include "models/gpu/launch_columns.h"
 
 #include <assert.h>
 #include <float.h>
@@ -24,8 +25,8 @@ struct spec_sampling_gpu {
     int vocab;
     bool records;
     void *memory; /* the workspace, in one allocation */
-    sampling_space space;
-    sampling_job *job; /* pinned, as is space.answer */
+    sampling_space space; /* its answer is pinned */
+    sampling_job job;
     struct {
         call_kind kind;
         spec_recording *recording;
@@ -89,8 +90,6 @@ int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream
     sampling->records = records;
     SPEC_TRY(
         spec_card_alloc(sampling->card, &sampling->memory, spec_sampling_gpu_bytes(vocab), error));
-    SPEC_TRY(spec_card_pinned_alloc(sampling->card, (void **)&sampling->job, sizeof *sampling->job,
-                                    error));
     SPEC_TRY(spec_card_pinned_alloc(sampling->card, (void **)&sampling->space.answer,
                                     sizeof *sampling->space.answer, error));
     sampling->space.opt_next = opt_next;
@@ -109,7 +108,6 @@ void spec_sampling_gpu_free(spec_sampling_gpu *sampling)
     for (int i = 0; i < sampling->n_recorded; i++)
         spec_recording_free(sampling->card, sampling->recorded[i].recording);
     spec_card_free(sampling->card, sampling->memory);
-    spec_card_pinned_free(sampling->card, sampling->job);
     spec_card_pinned_free(sampling->card, sampling->space.answer);
     free(sampling);
 }
@@ -231,7 +229,7 @@ static void run(spec_sampling_gpu *sampling, const call_kind *kind)
 static sampling_job *ask(spec_sampling_gpu *sampling, const float *logits,
                          const spec_transform *transform)
 {
-    sampling_job *job = sampling->job;
+    sampling_job *job = &sampling->job;
     job->factor = fmin(1.0 / transform->temperature, DBL_MAX);
     job->top_p = transform->top_p;
     job->min_p = transform->min_p;
@@ -244,7 +242,7 @@ static sampling_job *ask(spec_sampling_gpu *sampling, const float *logits,
 
 static void upload(spec_sampling_gpu *sampling)
 {
-    spec_stream_put(sampling->stream, sampling->space.job, sampling->job, sizeof *sampling->job);
+    spec_launch_write(sampling->stream, sampling->space.job, &sampling->job, sizeof sampling->job);
 }
 
 void spec_sampling_gpu_draw(spec_sampling_gpu *sampling, const spec_draw_request *request, int i)

@@ -227,6 +227,28 @@ TEST(gates_equal_the_cpus)
     free(y);
 }
 
+/* -- uploads -- */
+
+/* The host's memory is overwritten at once, and the word behind each upload keeps its value. */
+TEST(uploads_of_any_size_are_read_when_they_are_asked_for)
+{
+    static const size_t sizes[] = {0, 1, 127, 129, 1000, 1001, 2500};
+    uint32_t word[2501], back[2501], *there = allocated(sizeof word);
+    for (int s = 0; s < 7; s++) {
+        const size_t n = sizes[s];
+        memset(back, 0xab, sizeof back);
+        spec_card_put(card, there, back, sizeof back);
+        for (size_t i = 0; i < n; i++) word[i] = (uint32_t)spec_noise_word(5, i + n);
+        spec_launch_write(stream, there, word, n * sizeof *word);
+        memset(word, 0, sizeof word);
+        wait_for_stream();
+        spec_card_get(card, back, there, sizeof back);
+        for (size_t i = 0; i < n; i++) assert_true(back[i] == (uint32_t)spec_noise_word(5, i + n));
+        assert_true(back[n] == 0xabababab);
+    }
+    spec_card_free(card, there);
+}
+
 /* ---- logits ---------------------------------------------------------------------------------- */
 
 static const int vocabularies[] = {1, 2, 37, 511, 512, 513, 1024, 5000, 32003};
