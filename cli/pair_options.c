@@ -231,10 +231,10 @@ static int check_room(const spec_model *target, const spec_model *draft,
     const int reads = b == NULL && draft->kind->needs_target
                           ? 2
                           : 1; /* the target, and models made from its rows */
-    const bool on_device = options->verify != SPEC_VERIFY_HOST && a != NULL && b != NULL &&
-                           a->weights->backend == b->weights->backend &&
-                           strcmp(options->rule, "token") == 0 &&
-                           strcmp(options->drafting, "chain") == 0;
+    const bool on_device =
+        options->verify != SPEC_VERIFY_HOST && a != NULL && b != NULL &&
+        a->weights->backend == b->weights->backend && strcmp(options->rule, "token") == 0 &&
+        (strcmp(options->drafting, "chain") == 0 || strcmp(options->drafting, "greedy") == 0);
     const spec_memory_budget_need need[] = {
         spec_transformer_memory(draft, !shares || options->ahead || options->draft_alone,
                                 shares && options->draft_alone ? 2 : 1,

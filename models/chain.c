@@ -60,11 +60,13 @@ void spec_chain_free(spec_chain *chain)
 /* All tokens are drawn before the host sees the first, so the device may draw some after the end of
  * a text. They are dropped here. */
 int spec_chain_draw(spec_chain *chain, int *ret_token, int *ret_n, const int *context, size_t n,
-                    int most, const double *uniform, spec_error *error)
+                    int most, const double *opt_uniform, spec_error *error)
 {
     assert(most >= 1 && most <= chain->K);
-    const spec_draw_request request = {
-        .n = most, .law = chain->law, .transform = &chain->draft_transform, .uniform = uniform};
+    const spec_draw_request request = {.n = most,
+                                       .law = chain->law,
+                                       .transform = &chain->draft_transform,
+                                       .opt_uniform = opt_uniform};
     const int status = chain->kind->draw(chain->draft, ret_token, &request, context, n, error);
     *ret_n = 0;
     if (status != GSL_SUCCESS) return status;

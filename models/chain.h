@@ -45,10 +45,10 @@ void spec_chain_free(spec_chain *chain); /* may be zeroed */
 
 /* Draws a chain of at most `most` tokens, 1 <= most <= K, after the context of n tokens: fewer if
  * one ends the draft model's texts. ret_token (most); its first *ret_n are the chain. With
- * uniform[i] in [0,1), (most), spec_chance_pick would pick token i from the draft's row. Keeps the
- * tokens' laws for _verify. */
+ * opt_uniform[i] in [0,1), (most), spec_chance_pick would pick token i from the draft's row; with
+ * NULL it is the most probable token, and its law one-hot. Keeps the tokens' laws for _verify. */
 int spec_chain_draw(spec_chain *chain, int *ret_token, int *ret_n, const int *context, size_t n,
-                    int most, const double *uniform, spec_error *error);
+                    int most, const double *opt_uniform, spec_error *error);
 
 /* Returns the draft's most probable token after the context, the lowest id among ties. */
 int spec_chain_guess(spec_chain *chain, int *ret_token, const int *context, size_t n,

@@ -11,7 +11,8 @@ typedef struct {
     int n;                           /* tokens to draw, n >= 1 */
     void *const *law;                /* (n) where the law of each token is kept */
     const spec_transform *transform; /* of the draft's logits */
-    const double *uniform;           /* (n) in [0,1) */
+    const double *opt_uniform;       /* (n) in [0,1); NULL: each token is the most probable one, the
+                                        lowest id among ties, and its law is one-hot */
     const float *logits;             /* (vocab) those of the last pass; set by the model */
 } spec_draw_request;
 

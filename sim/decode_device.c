@@ -11,10 +11,10 @@ static int check(const spec_rule *rule, const spec_drafter *drafter, const spec_
     if (rule->verify != spec_verify_token.verify)
         return spec_fail(why, GSL_EUNSUP,
                          "rule '%s' needs rows; a device supports only the rule token", rule->name);
-    if (drafter->kind != &spec_draft_chain)
+    if (drafter->kind != &spec_draft_chain && drafter->kind != &spec_draft_greedy)
         return spec_fail(why, GSL_EUNSUP,
-                         "draft strategy '%s' needs rows; a device supports only the strategy "
-                         "chain",
+                         "draft strategy '%s' needs rows; a device supports only the strategies "
+                         "chain and greedy",
                          drafter->kind->name);
     if (spec_policy_reads(policy))
         return spec_fail(why, GSL_EUNSUP,
@@ -84,12 +84,13 @@ int spec_decode_device_draft(spec_draft *ret_draft, spec_device_chain *device, s
                              spec_error *error)
 {
     int status = GSL_SUCCESS, n;
-    SPEC_TRY(look_ahead(device, chance->rng, ret_draft->depth, error));
+    const bool greedy = drafter->kind == &spec_draft_greedy;
+    if (!greedy) SPEC_TRY(look_ahead(device, chance->rng, ret_draft->depth, error));
     SPEC_TRY(spec_chain_draw(chain, ret_draft->token, &n, context, ret_draft->place,
-                             ret_draft->depth, device->uniform, error));
+                             ret_draft->depth, greedy ? NULL : device->uniform, error));
     for (int i = 0; i < n; i++) {
-        (void)gsl_rng_uniform(chance->rng);
-        spec_draft_append_unseen(ret_draft, ret_draft->token[i]);
+        if (!greedy) (void)gsl_rng_uniform(chance->rng);
+        spec_draft_append_unseen(ret_draft, ret_draft->token[i], !greedy);
     }
     drafter->n_calls = drafter->n_rows = n;
 done:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* decode_device: rounds whose chains are drawn and verified on the GPU, next to the models' rows.
- * This works for the token rule on chains whose length is set beforehand, with sampled chance
- * (models/chain.h). It uses the generator's uniforms in the same order as the host would, so the
- * text is the same, token for token. The drafts have no rows. */
+ * This works for the token rule on chains, drawn or greedy, whose length is set beforehand, with
+ * sampled chance (models/chain.h). It uses the generator's uniforms in the same order as the host
+ * would, so the text is the same, token for token. The drafts have no rows. */
 #ifndef SPECLAB_DECODE_DEVICE_H
 #define SPECLAB_DECODE_DEVICE_H
 

@@ -254,7 +254,8 @@ void spec_sampling_gpu_draw(spec_sampling_gpu *sampling, const spec_draw_request
         sampling_job *job = ask(sampling, request->logits, request->transform);
         job->draws = n;
         for (int k = 0; k < n; k++) job->law[k] = request->law[k];
-        memcpy(job->uniform, request->uniform, (size_t)n * sizeof *request->uniform);
+        if (request->opt_uniform != NULL)
+            memcpy(job->uniform, request->opt_uniform, (size_t)n * sizeof *job->uniform);
         upload(sampling);
     }
     run(sampling, &kind);

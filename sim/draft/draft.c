@@ -78,14 +78,14 @@ void spec_draft_append_scout(spec_draft *draft, int token, int parent)
     draft->n_scouts++;
 }
 
-void spec_draft_append_unseen(spec_draft *draft, int token)
+void spec_draft_append_unseen(spec_draft *draft, int token, bool sampled)
 {
     const int node = draft->n_nodes;
     assert(node < draft->capacity && token >= 0 && token < draft->vocab);
     draft->token[node] = token;
     draft->parent[node] = node - 1;
     draft->row[node] = NULL;
-    draft->sampled[node] = true;
+    draft->sampled[node] = sampled;
     draft->n_nodes = node + 1;
 }
 

@@ -79,13 +79,14 @@ TEST(texts_are_the_same_there_and_here)
         drawing_backend_take(&drawing, target);
         drawing_backend_take(&drawing, draft);
         if (p < 2) draft->ends = (spec_text_ends){2, {9, 17}};
-        for (int c = 0; c < 3 * 2 * 2; c++) {
+        for (int c = 0; c < 3 * 2 * 2 * 2; c++) {
             spec_decoder_config config = SPEC_DECODER_DEFAULT;
+            config.drafting = c / 12 == 0 ? "chain" : "greedy";
             config.target = target;
             config.opt_draft = draft;
             config.K = 1 + c % 3 * 3;
             config.ahead = c / 3 % 2 == 1;
-            config.policy = c / 6 == 0 ? "fixed" : "heuristic";
+            config.policy = c / 6 % 2 == 0 ? "fixed" : "heuristic";
             const outcome here = decode(&config, PROMPT, seed + (uint64_t)c);
             assert_int_equal(here.used, 0);
             drawing.draws = drawing.waits = drawing.verifications = drawing.rows = 0;
@@ -238,9 +239,9 @@ TEST(what_cannot_be_is_refused_with_its_reason)
     config.rule = "block";
     check_refused(config, NOT "rule 'block' needs rows; a device supports only the rule token");
     config.rule = "token";
-    config.drafting = "greedy";
-    check_refused(config, NOT
-                  "draft strategy 'greedy' needs rows; a device supports only the strategy chain");
+    config.drafting = "lookup";
+    check_refused(config, NOT "draft strategy 'lookup' needs rows; a device supports only the "
+                              "strategies chain and greedy");
     config.drafting = "chain";
     config.policy = "confidence";
     check_refused(config, NOT "length policy 'confidence' needs rows; a device supports only "

@@ -25,14 +25,15 @@ typedef struct {
     bool device;
 } outcome;
 
-static outcome decode(const spec_model *target, const spec_model *draft, bool ahead,
-                      spec_verify_place verify, int K)
+static outcome decode(const spec_model *target, const spec_model *draft, const char *drafting,
+                      bool ahead, spec_verify_place verify, int K)
 {
     outcome out;
     memset(&out, 0, sizeof out);
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     config.target = target;
     config.opt_draft = draft;
+    config.drafting = drafting;
     config.K = K;
     config.ahead = ahead;
     config.verify = verify;
@@ -57,12 +58,12 @@ TEST(drafting_ahead_changes_no_greedy_text, SLOW)
     static const char *const drafts[] = {
         SHAPE "seed=1&type=q8_0&device=cpu&temperature=0", "layers?exit=1&temperature=0",
         "quantised?type=q8_0&temperature=0", "layers?exit=2&temperature=0.5"};
-    const outcome plain = decode(target, target, false, SPEC_VERIFY_HOST, 0);
+    const outcome plain = decode(target, target, "chain", false, SPEC_VERIFY_HOST, 0);
     uint64_t hits = 0;
     for (int d = 0; d < 4; d++) {
         OWNED_MODEL *draft = model_of(drafts[d], target);
         for (int K = 1; K <= 3; K += 2) {
-            const outcome out = decode(target, draft, true, SPEC_VERIFY_HOST, K);
+            const outcome out = decode(target, draft, "chain", true, SPEC_VERIFY_HOST, K);
             assert_memory_equal(out.text, plain.text, sizeof plain.text);
             hits += out.tally.hits;
         }
@@ -96,11 +97,12 @@ TEST(chains_on_the_card_are_those_by_rows, SLOW)
             skip();
         }
         if (p % 2 == 0) draft->ends = (spec_text_ends){3, {11, 42, 60}};
-        for (int c = 0; c < 2; c++) {
+        for (int c = 0; c < 3; c++) {
             const bool ahead = c == 1;
+            const char *drafting = c == 2 ? "greedy" : "chain";
             const int K = c == 1 && p % 2 == 0 ? 1 : 4;
-            const outcome here = decode(target, draft, ahead, SPEC_VERIFY_HOST, K);
-            const outcome there = decode(target, draft, ahead, SPEC_VERIFY_DEVICE, K);
+            const outcome here = decode(target, draft, drafting, ahead, SPEC_VERIFY_HOST, K);
+            const outcome there = decode(target, draft, drafting, ahead, SPEC_VERIFY_DEVICE, K);
             assert_true(there.device && !here.device);
             assert_memory_equal(there.text, here.text, sizeof here.text);
             assert_same(there.next, here.next);

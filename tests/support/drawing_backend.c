@@ -73,7 +73,8 @@ static int draw(spec_queue *queue, const spec_draw_request *request, int i, spec
     (void)error;
     drawing_backend *drawing = drawing_of(queue);
     double *row = rows_of(queue, request->logits, request->transform, 1);
-    told state = {.uniform = &request->uniform[i]};
+    const double any = 0.5;
+    told state = {.uniform = request->opt_uniform != NULL ? &request->opt_uniform[i] : &any};
     gsl_rng rng = {.type = &told_type, .state = &state};
     spec_chance chance = spec_chance_sampled(&rng);
     drawing->drawn[i] = drawing->last = spec_chance_pick(&chance, row, drawing->vocab);

@@ -74,7 +74,7 @@ int sampled_token(spec_sampling_gpu *sampling, void *law, const float *logits,
 {
     int token = -1;
     const spec_draw_request request = {
-        .n = 1, .law = &law, .transform = transform, .uniform = &uniform, .logits = logits};
+        .n = 1, .law = &law, .transform = transform, .opt_uniform = &uniform, .logits = logits};
     spec_sampling_gpu_draw(sampling, &request, 0);
     assert_works(spec_sampling_gpu_drawn(sampling, &token, 1, &error));
     return token;

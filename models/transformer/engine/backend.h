@@ -283,14 +283,14 @@ struct spec_backend {
      * up to the rounding stated in docs/gpu.md.
      *
      * _draw queues the draw of token i of a request, i = 0, 1 ... in order: the token that
-     * spec_chance_pick would pick from that row with uniform[i], which is the first whose
-     * cumulative probability exceeds it. The next pass may then be of that token alone, which the
-     * host does not know: SPEC_TOKEN_DRAWN. Its position and slot, which are equal, follow those of
-     * the last column of the pass before. _drawn waits, and returns the first n tokens of the
-     * request, -1 if a token's logits are not finite; the request's arrays must live until then.
-     * _verify applies the token rule [Leviathan23] to a chain, with the target's logits (n+1,
-     * vocab). A certain decision uses no uniform, a draw uses one, and a correction uses two if
-     * vocab > 512. On failure the outcome is zeroed. */
+     * spec_chance_pick would pick from that row with opt_uniform[i], which is the first whose
+     * cumulative probability exceeds it; at temperature 0 it may be NULL. The next pass may then be
+     * of that token alone, which the host does not know: SPEC_TOKEN_DRAWN. Its position and slot,
+     * which are equal, follow those of the last column of the pass before. _drawn waits, and
+     * returns the first n tokens of the request, -1 if a token's logits are not finite; the
+     * request's arrays must live until then. _verify applies the token rule [Leviathan23] to a
+     * chain, with the target's logits (n+1, vocab). A certain decision uses no uniform, a draw uses
+     * one, and a correction uses two if vocab > 512. On failure the outcome is zeroed. */
     size_t (*law_bytes)(int vocab);
     int (*draw)(spec_queue *queue, const spec_draw_request *request, int i, spec_error *error);
     int (*drawn)(spec_queue *queue, int *ret_token, int n, spec_error *error);

@@ -71,8 +71,9 @@ static int draw(spec_session *draft, int *ret_token, const spec_draw_request *re
     int status = GSL_SUCCESS;
     spec_forward *forward = spec_transformer_session_forward(draft->data);
     const spec_backend *on = backend_of(draft);
-    const spec_transform all = whole(draft, request->transform);
+    spec_transform all = whole(draft, request->transform);
     const bool again = spec_transformer_session_begins_anew(draft->data, n);
+    if (request->opt_uniform == NULL) all.temperature = 0.0;
     spec_draw_request own = *request;
     own.transform = &all;
     own.logits = forward->logits;

@@ -54,7 +54,7 @@ static int draw_one(bench *b, int i, spec_error *error)
     const spec_draw_request request = {.n = 1,
                                        .law = &b->law[i],
                                        .transform = &none,
-                                       .uniform = &b->uniform[i],
+                                       .opt_uniform = &b->uniform[i],
                                        .logits = b->draft + (size_t)i * (size_t)b->vocab};
     const int status = b->backend->draw(&b->queue, &request, 0, error);
     return status == GSL_SUCCESS ? b->backend->drawn(&b->queue, &b->token[i], 1, error) : status;

@@ -340,8 +340,11 @@ TEST(tokens_are_drawn_from_the_rows)
     for (int i = 0; i < N; i++) {
         law[i] = allocated(gpu, gpu->law_bytes(VOCAB));
         const float *own = there + i * VOCAB;
-        const spec_draw_request request = {
-            .n = 1, .law = &law[i], .transform = &transform, .uniform = &uniform[i], .logits = own};
+        const spec_draw_request request = {.n = 1,
+                                           .law = &law[i],
+                                           .transform = &transform,
+                                           .opt_uniform = &uniform[i],
+                                           .logits = own};
         assert_works(gpu->draw(&queue, &request, 0, &error));
         assert_works(gpu->drawn(&queue, &token[i], 1, &error));
         assert_int_equal(gpu->rows(&queue, into, own, 0.8, 1, &error), GSL_SUCCESS);

@@ -141,7 +141,7 @@ static void draft_after_three(int *ret_token, float (*ret_logits)[WIDTH], whole 
         const spec_draw_request request = {.n = one_by_one ? 1 : DRAFT,
                                            .law = law + first,
                                            .transform = &transform,
-                                           .uniform = uniform + first,
+                                           .opt_uniform = uniform + first,
                                            .logits = w->forward.logits};
         assert_works(gpu->draw(queue, &request, i - first, &error));
         if (one_by_one) assert_works(gpu->drawn(queue, &ret_token[i], 1, &error));

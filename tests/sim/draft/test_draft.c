@@ -34,7 +34,7 @@ TEST(an_unseen_token_counts_as_sampled)
     assert_int_equal(spec_draft_init(&draft, 4, 3, NULL), GSL_SUCCESS);
     spec_draft_append(&draft, 2, -1, row, false);
     spec_draft_retract(&draft);
-    spec_draft_append_unseen(&draft, 1);
+    spec_draft_append_unseen(&draft, 1, true);
     assert_int_equal(draft.n_nodes, 1);
     assert_int_equal(draft.token[0], 1);
     assert_int_equal(draft.parent[0], -1);
