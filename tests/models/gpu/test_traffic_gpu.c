@@ -6,6 +6,8 @@
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
+#include <string.h>
+
 enum { LAYERS = 2, VOCAB = 1000, TEXT = 5, K = 3 };
 #define SPEC "random?dim=32&layers=2&heads=4&kv_heads=2&ffn=64&vocab=1000&context=64&device=gpu"
 
@@ -90,6 +92,14 @@ TEST(a_draft_takes_one_wait)
         show("a verified chain", verified);
         assert_int_equal(drawn.waits, 1);
         assert_int_equal(drawn.copies + verified.copies, 0);
+        /* Drafted tokens that the text contains now are kept, which takes two kernels: their slots
+         * are uploaded, and moved. */
+        int longer[TEXT + 1 + K] = {0};
+        memcpy(longer, text, (TEXT + 1) * sizeof *text);
+        memcpy(longer + TEXT + 1, token, (K - 1) * sizeof *token);
+        before = spec_simulated_traffic();
+        assert_works(spec_chain_draw(&chain, token, &n, longer, TEXT + 1 + K, K, uniform, &error));
+        assert_int_equal(since(before).launches, drawn.launches + 2);
         /* The host waits for the pass, where the clock of its phase is read, and for the rule. */
         assert_int_equal(verified.waits, 2);
     }
