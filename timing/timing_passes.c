@@ -95,8 +95,9 @@ static int time_pick(spec_timing_sum *sum, spec_timing_passes *passes, const int
     if (on_device) {
         const double uniform = gsl_rng_uniform(rng);
         SPEC_TRY(spec_chain_draw(&passes->chain, &token, &drawn, text, n, 1, &uniform, error));
-    } else
+    } else {
         spec_chance_pick(&chance, passes->row[0], passes->model->vocab);
+    }
     sum->seconds += spec_clock_read(clock) - begun - (on_device ? pass_seconds : 0.0);
     sum->n++;
 done:

@@ -42,6 +42,7 @@ void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits
 void spec_launch_write(spec_stream *stream, void *to, const void *from, size_t bytes)
 {
     const size_t most = WRITE_WORDS * sizeof(uint32_t);
+    _Static_assert(sizeof(struct write_args) <= 4096, "a launch takes no more arguments");
     assert(bytes % sizeof(uint32_t) == 0);
     for (size_t at = 0; at < bytes; at += most) {
         const size_t some = bytes - at < most ? bytes - at : most;
