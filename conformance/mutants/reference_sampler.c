@@ -217,6 +217,12 @@ int spec_reference_sampler_open(void **ret_self, const spec_reference_sampler_ho
     return spec_filter_order_parse(&s->filters, hooks->filters != NULL ? hooks->filters : "", NULL);
 }
 
+void spec_reference_sampler_promise(void *self, const spec_filter_order *order)
+{
+    spec_reference_sampler *s = self;
+    if (s->hook->filters == NULL) s->filters = *order;
+}
+
 static void forget_rows(spec_reference_sampler *s)
 {
     free(s->target);

@@ -39,7 +39,7 @@ typedef struct {
     /* Changes the seed of a round or text. */
     uint64_t (*seed)(const spec_reference_sampler *s, uint64_t seed);
     bool logits; /* rows are logits, which the sampler normalises */
-    /* The order of the parameters, as filter_order.h parses it; NULL: joint. */
+    /* The order of the parameters, as filter_order.h parses it; NULL: the promised one. */
     const char *filters;
     /* Draws an index with probability proportional to weight (V). Used for every draw that no other
      * hook replaces. */
@@ -136,6 +136,8 @@ void spec_reference_sampler_walk(spec_reference_sampler *s);
 /* ---- the functions of a spec_sampler_api, but for open --------------------------------------- */
 
 int spec_reference_sampler_open(void **ret_self, const spec_reference_sampler_hooks *hooks);
+/* Sets the order of the parameters, joint after _open, unless the hooks have one. */
+void spec_reference_sampler_promise(void *self, const spec_filter_order *order);
 int spec_reference_sampler_step(void *self, spec_step *steps, int32_t n_steps);
 int spec_reference_sampler_generate(void *self, const spec_models *models, const int32_t *context,
                                     int64_t n_context, int32_t K, spec_sampling sampling,

@@ -138,6 +138,7 @@ int spec_sampler_host_begin(spec_sampler_host *host, const spec_fixture *fixture
     const bool logits = host->about.rows == SPEC_ROWS_LOGITS;
     forget_fixture(host);
     host->fixture = fixture;
+    if (host->api->promise != NULL) host->api->promise(host->self, &fixture->filters);
     host->scope = scope;
     host->chunk = fixture->batch < capacity ? fixture->batch : capacity;
     if (host->about.max_batch > 0 && host->chunk > host->about.max_batch)

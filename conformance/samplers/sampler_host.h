@@ -20,6 +20,8 @@ typedef struct {
     int (*counters)(void *self, uint64_t *ret_drafted, uint64_t *ret_accepted,
                     uint64_t *ret_emitted);
     const char *(*error)(void *self);
+    /* not of plug-ins: is told the order in which a fixture's parameters are to be applied */
+    void (*promise)(void *self, const spec_filter_order *order);
 } spec_sampler_api;
 
 typedef struct spec_sampler_host spec_sampler_host;

@@ -12,7 +12,8 @@ static int open_sampler(void **ret_self, const char *opt_options)
 static const spec_sampler_api api = {.open = open_sampler,
                                      .step = spec_reference_sampler_step,
                                      .close = spec_reference_sampler_close,
-                                     .generate = spec_reference_sampler_generate};
+                                     .generate = spec_reference_sampler_generate,
+                                     .promise = spec_reference_sampler_promise};
 
 static int open_subject(spec_subject *subject, const char *path, spec_error *error)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hints: a failed sampler is matched with its mistake, and one with an unknown mistake with none.
  */
+#include "conformance/evidence/nearest.h"
 #include "conformance/samplers/supervisor.h"
 #include "conformance/self_test.h"
 #include "tests/conformance/plugin_stand.h"
@@ -55,6 +56,32 @@ TEST(a_right_sampler_gets_no_hint)
     int n = -1;
     assert_int_equal(is_hinted("rule:token", "plain-4", "", &n), -1);
     assert_int_equal(n, 0);
+}
+
+/* Returns whether the mutant differs from an exact sampler where its own order is promised. */
+static bool differs(const char *name)
+{
+    spec_subject subject;
+    spec_fixture fixture;
+    const spec_fixture_kind *kind;
+    const spec_hint_base on = {&fixture, 32000};
+    bool ret = false;
+    assert_works(spec_subject_open(&subject, name, &SPEC_SUBJECT_LIMITS_DEFAULT, &error));
+    assert_works(spec_fixture_find(&kind, "orders-cold-16", &error));
+    assert_works(spec_fixture_open(&fixture, kind, &error));
+    assert_works(spec_fixture_promise(&fixture, &subject.about, &error));
+    assert_works(
+        spec_nearest_differs(&ret, &subject, &on, SPEC_SCOPE_VERIFY, spec_test_seed(), &error));
+    spec_fixture_close(&fixture);
+    spec_subject_close(&subject);
+    return ret;
+}
+
+TEST(hints_compare_with_the_declared_order_of_filters)
+{
+    assert_false(differs("mutant:filters-in-turn"));
+    assert_false(differs("mutant:filters-temperature-last"));
+    assert_true(differs("mutant:filters-chained"));
 }
 
 TEST(mistakes_with_other_laws_are_not_named)

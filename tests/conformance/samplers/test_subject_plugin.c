@@ -21,7 +21,7 @@ static void load_here(spec_sampler_api *api, void **ret_library, const char *pat
         dlsym(library, "spec_sampler_describe"), dlsym(library, "spec_sampler_open"),
         dlsym(library, "spec_sampler_step"),     dlsym(library, "spec_sampler_close"),
         dlsym(library, "spec_sampler_generate"), dlsym(library, "spec_sampler_counters"),
-        dlsym(library, "spec_sampler_error")};
+        dlsym(library, "spec_sampler_error"),    NULL};
     assert_int_equal(sizeof symbol, sizeof *api);
     memcpy(api, symbol, sizeof *api);
 }
