@@ -116,6 +116,7 @@ static void show_tokens(spec_reproducer *c, const spec_reproducer_case *found, i
             furthest = z;
             token = x;
         }
+        if (furthest == 0.0 && c->n_shown > 0) break; /* the rest: not expected, not seen */
         show_token(c, found, opt_offender, token);
     }
 }

@@ -108,6 +108,19 @@ TEST(a_forbidden_token_is_in_the_table)
 
 /* The reason names the rounds that share random numbers, whichever test finds them. A wrong row or
  * law, which also makes rounds emit the same tokens, is not mistaken for shared numbers. */
+/* Of 17 tokens or more, filters leave a few. */
+TEST(tokens_that_filters_remove_are_not_in_the_table)
+{
+    static const char *const only[] = {"k12-v17-several", NULL};
+    const spec_validate_plan plan = plan_of(200000, 1, only);
+    OWNED(spec_validation) v;
+    run(&v, "mutant:residual-from-target", &plan);
+    assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
+    assert_true(v.reproducer.vocab > SPEC_REPRODUCER_TOKENS && v.reproducer.n_shown > 1);
+    for (int k = 0; k < v.reproducer.n_shown; k++)
+        assert_true(v.reproducer.expected[k] > 0.0 || v.reproducer.seen[k] > 0.0);
+}
+
 TEST(a_reason_names_random_numbers_that_rounds_share)
 {
     static const char by_call[] = ": the rounds of a call share random numbers: ",
