@@ -147,7 +147,7 @@ typedef struct spec_validation {
      * replaced, the mistake does not show */
     const char *needed[SPEC_DESIGN_DIMENSIONS]; /* their names */
     int n_needed;
-    char needed_why[120]; /* if there are none, a clause that says why; empty without hints */
+    char needed_why[160]; /* if there are none, a sentence that says why; empty without hints */
     /* for a FAIL, another order of filters than the declared one, with which the sampler passes the
      * fixture; or NULL */
     const char *order;

@@ -155,7 +155,9 @@ static int name_needed(spec_validate_run *r, int worst, uint32_t scope, const va
     }
     if (v->n_needed == 0)
         snprintf(v->needed_why, sizeof v->needed_why,
-                 "it shows with each of them changed (%d variants)", n);
+                 "No single condition is needed for it: it shows with each of them changed (%d "
+                 "variants)",
+                 n);
     return GSL_SUCCESS;
 }
 
@@ -164,21 +166,23 @@ static int name_needed(spec_validate_run *r, int worst, uint32_t scope, const va
 static void say_unknown(spec_validation *v, int opt_worst, uint64_t asked, bool is_asked, int used)
 {
     const int vocab = opt_worst >= 0 ? v->result[opt_worst].vocab : 0;
-    char *why = v->needed_why;
-    const size_t size = sizeof v->needed_why;
+    char why[96];
     if (opt_worst < 0)
-        snprintf(why, size, "no single fixture shows it");
+        snprintf(why, sizeof why, "no single fixture shows it");
     else if (vocab > VOCAB_MOST)
-        snprintf(why, size, "fixtures of over %d tokens are not tested in variants", VOCAB_MOST);
+        snprintf(why, sizeof why, "fixtures of over %d tokens are not tested in variants",
+                 VOCAB_MOST);
     else if (vocab <= 2)
-        snprintf(why, size, "fixtures of two tokens are not tested in variants");
+        snprintf(why, sizeof why, "fixtures of two tokens are not tested in variants");
     else if (!is_asked)
-        snprintf(why, size, "its rows are special, and other fixtures do not have them");
+        snprintf(why, sizeof why, "its rows are special, and other fixtures do not have them");
     else if (used == 0)
-        snprintf(why, size, "the budget leaves no tokens for variants");
+        snprintf(why, sizeof why, "the budget leaves no tokens for variants");
     else
-        snprintf(why, size, "it does not show again in %llu tokens from other seeds",
+        snprintf(why, sizeof why, "it does not show again in %llu tokens from other seeds",
                  (unsigned long long)asked);
+    snprintf(v->needed_why, sizeof v->needed_why, "The conditions that it needs are not known: %s",
+             why);
 }
 
 /* The failed fixture comes first, because it rules out most mistakes. */

@@ -554,7 +554,7 @@ bool spec_validate_report_reproducer(const spec_validation *v, FILE *out)
         for (int i = 0; i < v->n_needed; i++) fprintf(out, "%s %s", i > 0 ? ";" : "", v->needed[i]);
         fputc('\n', out);
     } else if (v->needed_why[0] != '\0') {
-        fprintf(out, "\n  No single condition is needed for it: %s.\n", v->needed_why);
+        fprintf(out, "\n  %s.\n", v->needed_why);
     }
     if (v->n_hints == 0) return whole;
     fputs("\n  Known mistakes whose distributions are closest to what was seen; a hint, not a "
