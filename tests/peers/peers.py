@@ -20,8 +20,8 @@ import packages  # noqa: E402
 
 BUILD = "build/peers"
 SOURCES = ("llama-cpp-python", "0.3.36")
-INSTALLED = [*packages.INSTALLED, "transformers==5.24.0", "gguf==0.19.0", "safetensors==0.8.0",
-             "tokenizers==0.23.3"]
+INSTALLED = [*packages.INSTALLED, "transformers[serving]==5.24.0", "gguf==0.19.0",
+             "safetensors==0.8.0", "tokenizers==0.23.3"]
 # AMX, which a process must be allowed to use, is left out; speclab does not use it.
 FLAGS = "-mno-amx-tile -mno-amx-int8 -mno-amx-bf16" if os.uname().machine == "x86_64" else ""
 OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON", f"-DCMAKE_C_FLAGS={FLAGS}",
