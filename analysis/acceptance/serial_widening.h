@@ -22,4 +22,19 @@
  * Checked by: dense matrices; coverage by autocorrelation and length. */
 double spec_serial_widening(const double *value, size_t n, double error);
 
+/* One of the models above. */
+typedef struct {
+    double weight; /* posterior probability */
+    /* root mean square of the posterior's distance from the plain mean, divided by the standard
+     * error of independent values */
+    double widening;
+} spec_serial_model;
+
+enum { SPEC_SERIAL_MODELS = 19 };
+
+/* Computes all models, the one of independent values first. For n < 3 and for values without spread
+ * their weights are equal and their widenings 1. */
+void spec_serial_widenings(spec_serial_model ret[SPEC_SERIAL_MODELS], const double *value,
+                           size_t n);
+
 #endif

@@ -36,8 +36,6 @@ int spec_advice_compare(spec_advice *advice, const spec_length_plan *plan,
  * If there is no interval, it must be clearly faster than the current one. Otherwise the verdict
  * names the length that loses least, and the run that decides. */
 
-/* If a length is faster by less than this, we call both equally good. */
-#define SPEC_ADVICE_TOLERANCE 0.02
 /* Without an interval, we call a length that was run faster than the current one only if it is
  * faster by more than this. */
 #define SPEC_ADVICE_CLEAR 0.1

@@ -77,26 +77,38 @@ static int find_rivals(rivals *ret, const spec_advice *advice, spec_length_sampl
     return ret->clusters < 0 ? GSL_ENOMEM : GSL_SUCCESS;
 }
 
-typedef enum { LIKELY, LARGEST } which_loss;
-
-static double loss_of(const rivals *all, int k, which_loss which)
+/* Returns whether a length is sure enough to be decided on. */
+static bool is_sure(const rivals *all, const spec_length_plan *plan, int k)
 {
-    return which == LIKELY ? all->loss[k].likely : all->loss[k].largest;
+    return all->loss[k].within >= 1.0 - 2.0 * plan->question->error;
 }
 
-/* Returns the index of the question's length with the smallest loss, or of the preferred one if
- * that loses hardly more. With `run_alone` it considers only lengths that were run (-1: none). */
-static int safest(const rivals *all, const spec_length_plan *plan, which_loss which, int preferred,
-                  double slack, bool run_alone)
+/* Returns the index of the question's length that is most surely within the tolerance, or of the
+ * preferred one if that is sure enough. With `run_alone` it considers only lengths that were run
+ * (-1: none). */
+static int surest(const rivals *all, const spec_length_plan *plan, int preferred, bool run_alone)
 {
-    int least = -1;
+    int most = -1;
+    if (preferred >= 0 && is_sure(all, plan, preferred)) return preferred;
     for (int k = 0; k < all->n_asked; k++) {
         if (run_alone && !ran(plan, all->K[k])) continue;
-        if (least < 0 || loss_of(all, k, which) < loss_of(all, least, which)) least = k;
+        if (most < 0 || all->loss[k].within > all->loss[most].within) most = k;
     }
-    const bool fits = preferred >= 0 && preferred < all->n && least >= 0;
-    return fits && loss_of(all, preferred, which) <= loss_of(all, least, which) + slack ? preferred
-                                                                                        : least;
+    return most;
+}
+
+/* Returns the index of the length that was run whose largest loss is smallest, or of the current
+ * one if that loses hardly more; -1 if none of the question's lengths was run. */
+static int safest(const rivals *all, const spec_length_plan *plan, int now)
+{
+    int least = -1;
+    for (int k = 0; k < all->n_asked; k++)
+        if (ran(plan, all->K[k]) && (least < 0 || all->loss[k].largest < all->loss[least].largest))
+            least = k;
+    const bool fits = now >= 0 && now < all->n && least >= 0;
+    return fits && all->loss[now].largest <= all->loss[least].largest + 2.0 * SPEC_ADVICE_TOLERANCE
+               ? now
+               : least;
 }
 
 /* Returns the length to run next. That is the one estimated to be fastest, if it was not run; else
@@ -122,31 +134,24 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
 {
     const spec_length_plan *plan = samples->plan;
     const int now = place_of(all, advice->K);
-    int sure = safest(all, plan, LIKELY, -1, 0.0, true);
-    if (sure < 0 || all->loss[sure].likely > SPEC_ADVICE_TOLERANCE)
-        sure = safest(all, plan, LIKELY, place_of(all, best), SPEC_ADVICE_TOLERANCE / 4.0, false);
+    int sure = surest(all, plan, -1, true);
+    if (sure < 0 || !is_sure(all, plan, sure)) sure = surest(all, plan, place_of(all, best), false);
     const bool vague = all->clusters < 2;
     advice->to_K = best;
-    if (!vague && now >= 0 && all->loss[now].likely <= SPEC_ADVICE_TOLERANCE) {
+    if (!vague && now >= 0 && is_sure(all, plan, now)) {
         advice->verdict = SPEC_ADVICE_KEEP;
         advice->to_K = advice->K;
-    } else if (!vague && all->loss[sure].likely <= SPEC_ADVICE_TOLERANCE) {
-        /* a small gain is no reason to change, unless it might be a large one */
-        const double gain =
-            speed_of(samples, all->K[sure])->point / speed_of(samples, advice->K)->point;
-        const bool worth = gain > 1.0 + SPEC_ADVICE_TOLERANCE ||
-                           (now >= 0 && all->loss[now].likely > 3.0 * SPEC_ADVICE_TOLERANCE);
-        advice->to_K = worth ? all->K[sure] : advice->K;
-        advice->verdict = advice->to_K == advice->K ? SPEC_ADVICE_KEEP
-                          : advice->to_K == 0       ? SPEC_ADVICE_OFF
-                                                    : SPEC_ADVICE_CHANGE;
+    } else if (!vague && is_sure(all, plan, sure) &&
+               speed_of(samples, all->K[sure])->point > speed_of(samples, advice->K)->point) {
+        advice->to_K = all->K[sure];
+        advice->verdict = advice->to_K == 0 ? SPEC_ADVICE_OFF : SPEC_ADVICE_CHANGE;
     } else if (vague && ran(plan, best) &&
                speed_of(samples, best)->point >
                    (1.0 + SPEC_ADVICE_CLEAR) * speed_of(samples, advice->K)->point) {
         /* the difference is clear enough to act on */
         advice->verdict = best == 0 ? SPEC_ADVICE_OFF : SPEC_ADVICE_CHANGE;
     } else {
-        const int safe = safest(all, plan, LARGEST, now, 2.0 * SPEC_ADVICE_TOLERANCE, true);
+        const int safe = safest(all, plan, now);
         advice->to_K = safe >= 0 ? all->K[safe] : advice->K;
         advice->decides_K = next_run(all, samples, best);
     }

@@ -14,6 +14,9 @@
 
 enum { SPEC_ADVICE_K = 65 }; /* K = 0..64 */
 
+/* If a length is faster by less than this, we call both equally good. */
+#define SPEC_ADVICE_TOLERANCE 0.02
+
 /* What the user adds. NaN or -1: not given. */
 typedef struct {
     double plain_tokens_per_s; /* tokens per second of one request in plain decoding */

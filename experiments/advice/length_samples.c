@@ -7,6 +7,7 @@
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_minmax.h>
+#include <gsl/gsl_randist.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 #include <limits.h>
@@ -58,19 +59,34 @@ static void measured_times(double *time, int *K, spec_round_times *ret,
     }
 }
 
+/* Computes the relative standard errors of the measured times from the resamples. */
+static void time_errors(double *ret, const spec_round_times *measured,
+                        const spec_length_samples *samples)
+{
+    for (int i = 0; i < measured->n; i++) {
+        const int K = measured->K[i];
+        for (int r = 0; r < SPEC_LENGTH_RESAMPLES; r++)
+            samples->work[r] =
+                log(samples->speed[(r + 1) * SPEC_ADVICE_K + K].time.point / measured->time[i]);
+        ret[i] = gsl_stats_sd(samples->work, 1, SPEC_LENGTH_RESAMPLES);
+        if (!(ret[i] < 1.0)) ret[i] = 1.0;
+    }
+}
+
 /* Makes the median over likely engines the central estimate of the times that were not measured, in
  * all resamples. */
 static int set_estimates(spec_length_samples *samples, gsl_rng *rng)
 {
     enum { DRAWS = 1001 };
-    double time[SPEC_ADVICE_K], one[SPEC_ADVICE_K], median[SPEC_ADVICE_K];
+    double time[SPEC_ADVICE_K], one[SPEC_ADVICE_K], median[SPEC_ADVICE_K], error[SPEC_ADVICE_K];
     int K_run[SPEC_ADVICE_K];
     spec_round_times measured;
     measured_times(time, K_run, &measured, samples, 0);
     double *drawn = malloc(SPEC_ADVICE_K * DRAWS * sizeof *drawn);
     if (drawn == NULL) return GSL_ENOMEM;
     spec_rng_stream(rng, samples->plan->question->seed, SPEC_LENGTH_RESAMPLES + 1);
-    spec_likely_times_engines(samples->engines, &measured, rng);
+    time_errors(error, &measured, samples);
+    spec_likely_times_engines(samples->engines, &measured, error, rng);
     for (int i = 0; i < DRAWS; i++) {
         spec_likely_times_draw(one, samples->engines, &measured, rng);
         for (int K = 0; K < SPEC_ADVICE_K; K++) drawn[K * DRAWS + i] = one[K];
@@ -95,6 +111,42 @@ static int set_estimates(spec_length_samples *samples, gsl_rng *rng)
     return GSL_SUCCESS;
 }
 
+/* Returns whether the counters of a run give its depths. */
+static bool has_depths(const spec_observed_run *run)
+{
+    return run->depths >= run->K && spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS) > 0.0;
+}
+
+/* Returns the tokens of the rounds that say most about K, cut at K if their depths are known. */
+static double counted_tokens(const spec_length_samples *samples, int r, int K)
+{
+    const spec_observed_run *base = spec_length_plan_base(samples->plan, K);
+    const spec_length_speed *speed = samples->speed + r * SPEC_ADVICE_K;
+    return K < base->K && has_depths(base) ? speed[K].tokens.low : speed[base->K].tokens.point;
+}
+
+/* Finds the drafts that agree with the counters of the runs. */
+static void find_drafts(spec_length_samples *samples, gsl_rng *rng)
+{
+    const spec_length_plan *plan = samples->plan;
+    spec_likely_counters counters[SPEC_ADVICE_K];
+    double passed[SPEC_ADVICE_K][SPEC_ADVICE_K];
+    int n = 0;
+    for (size_t i = 0; i < plan->runs->n; i++) {
+        const spec_observed_run *run = &plan->runs->run[i];
+        const double rounds = spec_observed_run_sum(run, SPEC_SUM_PASSES);
+        if (run->batch >= 0 || run->K == 0 || !(rounds > 0.0)) continue;
+        const double depth_rounds = spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS);
+        for (int j = 0; j < run->K && has_depths(run); j++)
+            passed[n][j] = spec_observed_run_sum(run, SPEC_SUM_PASSED + j) / depth_rounds;
+        counters[n] = (spec_likely_counters){run->K, rounds, samples->speed[run->K].tokens.point,
+                                             has_depths(run) ? passed[n] : NULL};
+        n++;
+    }
+    spec_rng_stream(rng, plan->question->seed, SPEC_LENGTH_RESAMPLES + 2);
+    spec_likely_drafts_weigh(samples->drafts, counters, n, rng);
+}
+
 int spec_length_samples_init(spec_length_samples *samples, const spec_length_plan *plan)
 {
     const size_t rows = SPEC_LENGTH_RESAMPLES + 1, runs = plan->runs->n;
@@ -104,13 +156,15 @@ int spec_length_samples_init(spec_length_samples *samples, const spec_length_pla
     samples->speed = malloc(rows * SPEC_ADVICE_K * sizeof *samples->speed);
     samples->work = malloc(rows * sizeof *samples->work);
     samples->engines = malloc(SPEC_LIKELY_ENGINES * sizeof *samples->engines);
-    bool whole = rng != NULL && sum != NULL && samples->speed != NULL && samples->work != NULL &&
-                 samples->engines != NULL;
+    samples->drafts = malloc(SPEC_LIKELY_DRAFTS * sizeof *samples->drafts);
+    bool whole = rng != NULL && samples->drafts != NULL && sum != NULL && samples->speed != NULL &&
+                 samples->work != NULL && samples->engines != NULL;
     for (size_t r = 0; r < rows && whole; r++) {
         spec_rng_stream(rng, plan->question->seed, r);
         draw(sum, plan->runs, r > 0 ? rng : NULL);
         spec_length_speeds(samples->speed + r * SPEC_ADVICE_K, plan, sum);
     }
+    if (whole) find_drafts(samples, rng);
     whole = whole && set_estimates(samples, rng) == GSL_SUCCESS;
     free(sum);
     if (rng != NULL) gsl_rng_free(rng);
@@ -123,6 +177,7 @@ void spec_length_samples_free(spec_length_samples *samples)
     free(samples->speed);
     free(samples->work);
     free(samples->engines);
+    free(samples->drafts);
     *samples = (spec_length_samples){0};
 }
 
@@ -200,8 +255,9 @@ spec_block_interval spec_length_samples_interval(spec_length_samples *samples, i
 spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int K, int other)
 {
     const spec_length_speed *a = samples->speed + K, *b = samples->speed + other;
-    const int n = clusters(samples->plan, K, other);
-    const double wide = widening(samples->plan, K, other);
+    const spec_length_plan *plan = samples->plan;
+    const int n = clusters(plan, K, other);
+    const double wide = widening(plan, K, other);
     spec_block_interval ret = {a->speed.point / b->speed.point, NAN, NAN, NAN};
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++)
         samples->work[r] = a[r * SPEC_ADVICE_K].speed.low / b[r * SPEC_ADVICE_K].speed.high;
@@ -215,11 +271,12 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
 /* Where a scenario lies between the two ends of a range: for tokens, for times below the longest
- * run, and for times beyond it. NaN: at the central estimate. With opt_times (SPEC_ADVICE_K), times
- * are these, as far as they lie between the ends. */
+ * run, and for times beyond it. NaN: at the central estimate. With opt_times and opt_ratios
+ * (SPEC_ADVICE_K), times are these, and tokens these multiples of what the run of spec_length_cut
+ * counted, as far as they lie between the ends. */
 typedef struct {
     double tokens, shorter, longer;
-    const double *opt_times;
+    const double *opt_times, *opt_ratios;
 } scenario;
 
 static double placed(const spec_length_number *number, double place)
@@ -235,8 +292,12 @@ static double speed_in(const spec_length_samples *samples, int r, int K, const s
     const double time = s->opt_times != NULL
                             ? fmin(fmax(s->opt_times[K], at->time.low), at->time.high)
                             : placed(&at->time, place);
-    return at->speed.point * placed(&at->tokens, s->tokens) / at->tokens.point * at->time.point /
-           time;
+    const double tokens =
+        s->opt_ratios != NULL
+            ? fmin(fmax(counted_tokens(samples, r, K) * s->opt_ratios[K], at->tokens.low),
+                   at->tokens.high)
+            : placed(&at->tokens, s->tokens);
+    return at->speed.point * tokens / at->tokens.point * at->time.point / time;
 }
 
 /* Returns the speed in a resample and a scenario, after widening its distance from the speed of the
@@ -245,28 +306,40 @@ static double widened_speed(const spec_length_samples *samples, int r, int K, do
                             const scenario *s)
 {
     const double own = speed_in(samples, 0, K, s);
-    return wide > 1.0 ? own * pow(speed_in(samples, r, K, s) / own, wide)
-                      : speed_in(samples, r, K, s);
-}
-
-/* Draws where the tokens of a scenario lie: with probability .4 at the high end, as if each request
- * had its own alpha; with .3 at the low end, as if each round had its own; else at the estimate. */
-static double drawn_tokens(gsl_rng *rng)
-{
-    const double u = gsl_rng_uniform(rng);
-    return u < 0.4 ? 1.0 : u < 0.7 ? 0.0 : NAN;
+    return own * pow(speed_in(samples, r, K, s) / own, wide);
 }
 
 enum { ROWS = SPEC_LENGTH_RESAMPLES + 1 };
 
-/* Returns the quantile to take from resamples of n clusters so that a one-sided bound has
- * confidence 1 - error. */
-static double expanded(int n, double error)
+/* Draws how much to widen a resample of each run: by a model of the dependence between its windows,
+ * and by Student's distribution for the number of its clusters. */
+static void draw_widenings(double ret[SPEC_ADVICE_K], const spec_length_plan *plan, gsl_rng *rng)
 {
-    if (n < 2) return 1.0 - error;
-    if (n > 1000000) return 1.0 - error;
-    const double t = gsl_cdf_tdist_Qinv(error, n - 1.0);
-    return gsl_cdf_ugaussian_P(sqrt(n / (n - 1.0)) * t);
+    static const double AT = 0.05; /* where Student's tail has the right size */
+    for (size_t i = 0; i < plan->runs->n; i++) {
+        const spec_observed_run *run = &plan->runs->run[i];
+        if (run->batch >= 0) continue;
+        const spec_serial_model *model = plan->serial[run->K];
+        double u = gsl_rng_uniform(rng);
+        int m = 0;
+        while (m < SPEC_SERIAL_MODELS - 1 && u >= model[m].weight) u -= model[m++].weight;
+        const double n = (double)run->n;
+        ret[run->K] = model[m].widening;
+        if (n > 1.0 && n < 1e6)
+            ret[run->K] *=
+                sqrt(n / (n - 1.0)) * gsl_cdf_tdist_Qinv(AT, n - 1.0) / gsl_cdf_ugaussian_Qinv(AT);
+    }
+}
+
+/* Returns the widening of a length's speed, given that of each run. The speed depends on the run
+ * behind the length and on the reference. */
+static double drawn_widening(const spec_length_plan *plan, const double *of_run, int K)
+{
+    const int base = K > 0 ? spec_length_plan_base(plan, K)->K : 0, other = plan->reference;
+    const double own = plan->variance[base], its = base == other ? 0.0 : plan->variance[other];
+    if (!(own + its > 0.0)) return 1.0;
+    return sqrt((own * of_run[base] * of_run[base] + its * of_run[other] * of_run[other]) /
+                (own + its));
 }
 
 /* Returns a quantile of a row of values, which it sorts. */
@@ -276,55 +349,142 @@ static double quantile(double *row, double chance)
     return gsl_stats_quantile_from_sorted_data(row, 1, ROWS, chance);
 }
 
+/* Lengths in scenarios. */
+typedef struct {
+    const int *K; /* (n) */
+    int n, pairs;
+    /* (n + pairs, ROWS): log speeds, then for each run with drafts but the longest the difference
+     * between the logs of its tokens and of those that the next longer run implies */
+    double *log;
+    double *largest;             /* (n, ROWS): largest loss over the ends */
+    spec_likely_kind kind[ROWS]; /* of the engine */
+} scenarios;
+
+/* Computes the speeds in one scenario for each resample. */
+static void fill_scenarios(scenarios *ret, const spec_length_samples *samples, gsl_rng *rng)
+{
+    enum { ENDS = 8 };
+    /* relative standard deviation of what a draft's acceptance changes by between two lengths */
+    static const double CHANGE = 0.01;
+    const spec_length_plan *plan = samples->plan;
+    const int most = GSL_MAX(spec_length_plan_highest(plan), plan->longest), n = ret->n;
+    double time[SPEC_ADVICE_K], drawn[SPEC_ADVICE_K], ratio[SPEC_ADVICE_K], loss[SPEC_ADVICE_K + 1],
+        speed[(ENDS + 1) * (SPEC_ADVICE_K + 1)], of_run[SPEC_ADVICE_K] = {0.0};
+    int K_run[SPEC_ADVICE_K], run[SPEC_ADVICE_K], cut[SPEC_ADVICE_K], paired[SPEC_ADVICE_K];
+    spec_round_times measured;
+    ret->pairs = 0;
+    for (int K = 1; K <= most; K++) {
+        const spec_observed_run *base = spec_length_plan_base(plan, K);
+        if (!isnan(samples->speed[K].cut)) {
+            base = spec_length_plan_base(plan, K + 1);
+            paired[ret->pairs++] = K;
+        }
+        run[K] = base->K;
+        cut[K] = has_depths(base) ? GSL_MIN(K, base->K) : base->K;
+    }
+    for (int r = 0; r < ROWS; r++) {
+        const spec_length_speed *at = samples->speed + r * SPEC_ADVICE_K;
+        measured_times(time, K_run, &measured, samples, r);
+        spec_rng_stream(rng, plan->question->seed, (uint64_t)(ROWS + 1 + r));
+        ret->kind[r] = spec_likely_times_draw(drawn, samples->engines, &measured, rng);
+        spec_likely_drafts_draw(ratio, samples->drafts, run, cut, most, rng);
+        draw_widenings(of_run, plan, rng);
+        const scenario one = {NAN, NAN, NAN, drawn, ratio}, central = {NAN, NAN, NAN, NULL, NULL};
+        for (int s = 0; s <= ENDS; s++) {
+            const scenario end = {s & 1, s >> 1 & 1, s >> 2 & 1, NULL, NULL};
+            for (int k = 0; k < n; k++)
+                speed[s * n + k] =
+                    widened_speed(samples, r, ret->K[k], drawn_widening(plan, of_run, ret->K[k]),
+                                  s < ENDS ? &end : &central);
+        }
+        spec_minimax_length(loss, speed, ENDS + 1, n);
+        for (int k = 0; k < n; k++) {
+            const double wide = drawn_widening(plan, of_run, ret->K[k]);
+            ret->largest[k * ROWS + r] = loss[k];
+            ret->log[k * ROWS + r] = log(widened_speed(samples, r, ret->K[k], wide, &one));
+        }
+        for (int i = 0; i < ret->pairs; i++) {
+            const int K = paired[i];
+            const double own = log(samples->speed[K].tokens.point / samples->speed[K].cut),
+                         wide = fmax(of_run[K], of_run[run[K]]);
+            ret->log[(n + i) * ROWS + r] = own +
+                                           wide * (log(at[K].tokens.point / at[K].cut) - own) -
+                                           log(ratio[K]) + gsl_ran_gaussian(rng, CHANGE);
+        }
+    }
+}
+
+/* Runs with drafts serve equal texts, so in truth the differences are 0. Corrects the speeds for
+ * what was drawn, as control variates; a difference that is certainly not 0 is not used. */
+static void correct(scenarios *all)
+{
+    for (int i = 0; i < all->pairs; i++) {
+        const double *off = all->log + (all->n + i) * ROWS;
+        const double mean = gsl_stats_mean(off, 1, ROWS),
+                     variance = gsl_stats_variance(off, 1, ROWS);
+        if (!(fabs(mean) < 2.6 * sqrt(variance))) continue;
+        for (int k = 0; k < all->n + all->pairs; k++) {
+            double *own = all->log + k * ROWS;
+            if (own == off || (k >= all->n && k < all->n + i)) continue;
+            const double slope = gsl_stats_covariance(own, 1, off, 1, ROWS) / variance;
+            for (int r = 0; r < ROWS; r++) own[r] -= slope * off[r];
+        }
+    }
+}
+
+/* Returns the probability of a loss within the tolerance, for the kind of engine for which it is
+ * smallest. Kinds that few scenarios have do not count. */
+static double within(const double *loss, const spec_likely_kind *kind)
+{
+    double n[SPEC_LIKELY_KINDS] = {0.0}, good[SPEC_LIKELY_KINDS] = {0.0}, least = 1.0;
+    for (int r = 0; r < ROWS; r++) {
+        n[kind[r]] += 1.0;
+        good[kind[r]] += loss[r] <= SPEC_ADVICE_TOLERANCE;
+    }
+    for (int i = 0; i < SPEC_LIKELY_KINDS; i++)
+        if (n[i] > 0.05 * ROWS) least = fmin(least, good[i] / n[i]);
+    return least;
+}
+
 int spec_length_samples_losses(spec_length_loss *ret, spec_length_samples *samples, const int *K,
                                int n, int now)
 {
-    enum { ENDS = 8 };
-    const spec_length_plan *plan = samples->plan;
-    const double error = plan->question->error;
-    int fewest = INT_MAX, K_run[SPEC_ADVICE_K];
+    const double error = samples->plan->question->error;
+    double speed[SPEC_ADVICE_K + 1], loss[SPEC_ADVICE_K + 1];
+    int fewest = INT_MAX;
     gsl_rng *rng = spec_rng_alloc();
-    double *likely = malloc(3 * (size_t)n * ROWS * sizeof *likely), *largest = likely + n * ROWS,
-           *gain = largest + n * ROWS;
-    double speed[(ENDS + 1) * (SPEC_ADVICE_K + 1)], loss[SPEC_ADVICE_K + 1],
-        wide[SPEC_ADVICE_K + 1], time[SPEC_ADVICE_K], drawn[SPEC_ADVICE_K];
-    spec_round_times measured;
-    const bool whole = likely != NULL && rng != NULL;
+    const size_t rows = (size_t)(2 * n + SPEC_ADVICE_K);
+    double *log_speed = malloc((rows + 2 * (size_t)n) * ROWS * sizeof *log_speed);
+    if (rng == NULL || log_speed == NULL) {
+        free(log_speed);
+        if (rng != NULL) gsl_rng_free(rng);
+        return -1;
+    }
+    double *loss_of = log_speed + rows * ROWS, *gain = loss_of + n * ROWS;
+    scenarios all = {
+        .K = K, .n = n, .log = log_speed, .largest = log_speed + (rows - (size_t)n) * ROWS};
+    fill_scenarios(&all, samples, rng);
+    correct(&all);
     for (int k = 0; k < n; k++) {
         ret[k].fastest = 0.0;
         fewest = GSL_MIN(fewest, clusters(samples->plan, K[k], K[k]));
-        wide[k] = widening(samples->plan, K[k], K[k]);
     }
-    for (int r = 0; r < ROWS && whole; r++) {
-        measured_times(time, K_run, &measured, samples, r);
-        spec_rng_stream(rng, plan->question->seed, (uint64_t)(ROWS + 1 + r));
-        spec_likely_times_draw(drawn, samples->engines, &measured, rng);
-        const scenario one = {drawn_tokens(rng), NAN, NAN, drawn}, central = {NAN, NAN, NAN, NULL};
-        for (int k = 0; k < n; k++) speed[k] = widened_speed(samples, r, K[k], wide[k], &one);
+    for (int r = 0; r < ROWS; r++) {
+        for (int k = 0; k < n; k++) speed[k] = exp(all.log[k * ROWS + r]);
         const int best = spec_minimax_length(loss, speed, 1, n);
         if (best >= 0) ret[best].fastest += 1.0 / ROWS;
         for (int k = 0; k < n; k++) {
-            likely[k * ROWS + r] = loss[k];
+            loss_of[k * ROWS + r] = loss[k];
             gain[k * ROWS + r] = speed[k] / speed[now];
         }
-        for (int s = 0; s <= ENDS; s++) {
-            const scenario end = {s & 1, s >> 1 & 1, s >> 2 & 1, NULL};
-            for (int k = 0; k < n; k++)
-                speed[s * n + k] =
-                    widened_speed(samples, r, K[k], wide[k], s < ENDS ? &end : &central);
-        }
-        spec_minimax_length(loss, speed, ENDS + 1, n);
-        for (int k = 0; k < n; k++) largest[k * ROWS + r] = loss[k];
     }
-    for (int k = 0; k < n && whole; k++) {
-        const double end = expanded(fewest, 0.5 * error);
-        ret[k].likely = quantile(likely + k * ROWS, expanded(fewest, 1.5 * error));
-        ret[k].largest = quantile(largest + k * ROWS, expanded(fewest, error));
-        ret[k].gain.low = quantile(gain + k * ROWS, 1.0 - end);
-        ret[k].gain.high = quantile(gain + k * ROWS, end);
+    for (int k = 0; k < n; k++) {
+        ret[k].within = within(loss_of + k * ROWS, all.kind);
+        ret[k].largest = quantile(all.largest + k * ROWS, 1.0 - error);
+        ret[k].gain.low = quantile(gain + k * ROWS, 0.5 * error);
+        ret[k].gain.high = quantile(gain + k * ROWS, 1.0 - 0.5 * error);
     }
-    if (!whole) fewest = -1;
-    free(likely);
-    if (rng != NULL) gsl_rng_free(rng);
+    free(log_speed);
+    gsl_rng_free(rng);
     return fewest;
 }

@@ -84,6 +84,19 @@ static spec_length_number tokens_of_moments(const spec_length_plan *plan, const 
     return (spec_length_number){bounds.low, 0.5 * (bounds.low + bounds.high), bounds.high};
 }
 
+/* Returns the tokens per round of the next run longer than K, cut at K; NaN if there is none, or
+ * its depths are not known. */
+static double tokens_of_next(const spec_length_plan *plan, const double *sum, int K)
+{
+    if (K >= plan->longest) return NAN;
+    const spec_observed_run *next = spec_length_plan_base(plan, K + 1);
+    const double *s = row(plan, sum, next);
+    double m[SPEC_ADVICE_K], tokens = 1.0;
+    if (!moments(m, next, s)) return NAN;
+    for (int j = 0; j < K; j++) tokens += m[j];
+    return per_pass(s, tokens);
+}
+
 static spec_length_number tokens_from(const spec_length_plan *plan, const spec_observed_run *run,
                                       const double *sum, int K)
 {
@@ -229,9 +242,19 @@ static int fill_widening(spec_length_plan *plan, const spec_observed_run *run)
             passed[g] = run->column[g * SPEC_SUM_COLUMNS + (size_t)column[i][0]];
             tested[g] = run->column[g * SPEC_SUM_COLUMNS + (size_t)column[i][1]];
         }
-        (void)spec_observed_ratio_of(passed, tested, tested + run->n, run->n, false, run->requests,
-                                     error, &widening);
+        const double value = spec_observed_ratio_of(passed, tested, tested + run->n, run->n, false,
+                                                    run->requests, error, &widening)
+                                 .value;
         plan->widening[run->K] = fmax(plan->widening[run->K], widening);
+        if (column[i][1] != SPEC_SUM_BUSY_EMITTED) continue;
+        double emitted = 0.0, squares = 0.0;
+        for (size_t g = 0; g < run->n; g++) {
+            emitted += tested[g];
+            passed[g] -= value * tested[g];
+            squares += passed[g] * passed[g];
+        }
+        plan->variance[run->K] = squares > 0.0 ? squares / pow(value * emitted, 2.0) : 0.0;
+        spec_serial_widenings(plan->serial[run->K], passed, run->requests ? 0 : run->n);
     }
     free(work);
     return GSL_SUCCESS;
@@ -381,6 +404,7 @@ void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_
         const double share = output_share(base, s, K) / unit;
         ret[K].tokens = tokens;
         ret[K].time = round;
+        ret[K].cut = base->K == K ? tokens_of_next(plan, sum, K) : NAN;
         ret[K].speed = measured > 0.0 ? certain(measured)
                                       : (spec_length_number){share * tokens.low / round.high,
                                                              share * tokens.point / round.point,

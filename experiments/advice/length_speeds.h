@@ -7,8 +7,10 @@
 #define SPECLAB_LENGTH_SPEEDS_H
 
 #include "analysis/acceptance/length_bounds.h"
+#include "analysis/acceptance/serial_widening.h"
 #include "analysis/statistics/block_bootstrap.h"
 #include "experiments/advice/advice_record.h"
+#include "experiments/advice/likely_drafts.h"
 #include "experiments/advice/likely_times.h"
 #include "experiments/advice/observed_runs.h"
 
@@ -22,6 +24,9 @@ typedef struct {
     spec_length_number tokens; /* per round */
     spec_length_number time;   /* time of a round */
     spec_length_number speed;  /* tokens per time */
+    /* at a length that was run: tokens per round of the next longer run, cut at this length; NaN if
+     * there is none, or without depths */
+    double cut;
 } spec_length_speed;
 
 /* What stays the same in all resamples. */
@@ -36,6 +41,10 @@ typedef struct {
     bool equal_rate;
     /* factor by which dependence between a run's windows widens its intervals */
     double widening[SPEC_ADVICE_K];
+    /* relative variance of the run's tokens per busy second if windows were independent, and what
+     * dependence changes, by each of its models */
+    double variance[SPEC_ADVICE_K];
+    spec_serial_model serial[SPEC_ADVICE_K][SPEC_SERIAL_MODELS];
     /* for a K that was not run: the run it is derived from has counts by depth that fit one alpha
      * per request, so the ends of the ratio of that run's tokens to those at K are linear in its
      * depths */
@@ -83,6 +92,7 @@ typedef struct {
     spec_length_speed *speed;
     double *work;                /* (SPEC_LENGTH_RESAMPLES + 1) */
     spec_likely_engine *engines; /* that agree with the data's own times */
+    spec_likely_draft *drafts;   /* that agree with its counters */
 } spec_length_samples;
 
 /* Draws the samples, and makes the median over likely engines the central estimate of each time
@@ -104,17 +114,19 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
 
 /* What a length loses compared with the fastest of several, as a share of that one's speed. */
 typedef struct {
-    double likely;    /* quantile 1 - 1.5 error of the loss over resamples, each with a scenario */
+    /* probability that the loss is at most SPEC_ADVICE_TOLERANCE, for the kind of engine
+     * (likely_times.h) for which it is smallest */
+    double within;
     double largest;   /* quantile 1 - error over resamples of the largest loss over the ends */
     double fastest;   /* share of scenarios in which it is the fastest */
     spec_bounds gain; /* interval over scenarios of its speed relative to that of another length */
 } spec_length_loss;
 
-/* Computes the losses of K (n), lengths with a speed, and their gains over K[now]. A scenario has
- * the times of a likely engine (likely_times.h), and for the tokens that the data leave open it
- * picks a point between their ends. The largest loss is that over all combinations of ends
- * (analysis/minimax_length.h). Returns the smallest number of clusters of any length; below 2
- * nothing is resampled, and the losses come from the scenarios alone. -1 if memory runs out. */
+/* Computes the losses of K (n), lengths with a speed, and their gains over K[now]. A scenario is a
+ * resample with the times of a likely engine and the tokens of a likely draft, within their bounds.
+ * The largest loss is that over all combinations of ends (analysis/minimax_length.h). Returns the
+ * smallest number of clusters of any length; below 2 nothing is resampled, and the losses come from
+ * the scenarios alone. -1 if memory runs out. */
 int spec_length_samples_losses(spec_length_loss *ret, spec_length_samples *samples, const int *K,
                                int n, int now);
 

@@ -23,20 +23,30 @@ typedef struct {
     double weights; /* sum of the weights of this engine and all engines before it */
 } spec_likely_engine;
 
-/* Draws engines of all kinds, four of ten with linear times (free = 1), and weighs each by its
- * distance from the measured times.
+/* Kinds of engines: times are linear in K (free = 1), or free is a whole number, or any number. */
+typedef enum {
+    SPEC_LIKELY_LINEAR,
+    SPEC_LIKELY_WHOLE,
+    SPEC_LIKELY_BROKEN,
+    SPEC_LIKELY_KINDS
+} spec_likely_kind;
+
+/* Draws engines of all kinds, four of ten with linear times. Their costs are chosen to meet the
+ * measured times, and their weights are the probability densities of these times.
  *   ret_engines  (SPEC_LIKELY_ENGINES)
  *   measured     times > 0. With K = 0 they are in units of its time; without, their unit is not
- *                known, and only the shape counts; without any, all engines weigh the same */
+ *                known, and only the shape counts; without any, all engines weigh the same
+ *   error        (measured->n) relative standard errors of the times */
 void spec_likely_times_engines(spec_likely_engine *ret_engines, const spec_round_times *measured,
-                               gsl_rng *rng);
+                               const double *error, gsl_rng *rng);
 
-/* Draws an engine by its weight and bends its times to meet the measured ones: log t(K) gets the
- * error at the measured lengths, linear between two of them and constant outside.
+/* Draws an engine by its weight, returns its kind, and bends its times to meet the measured ones:
+ * log t(K) gets the error at the measured lengths, linear between two of them and constant outside.
  *   ret       (SPEC_ADVICE_K) times in the unit of the measured ones
  *   measured  at the lengths of above; in a resample, times may differ a little */
-void spec_likely_times_draw(double ret[SPEC_ADVICE_K], const spec_likely_engine *engines,
-                            const spec_round_times *measured, gsl_rng *rng);
+spec_likely_kind spec_likely_times_draw(double ret[SPEC_ADVICE_K],
+                                        const spec_likely_engine *engines,
+                                        const spec_round_times *measured, gsl_rng *rng);
 
 /* Bends times in the same way: returns the time at K. */
 double spec_likely_times_bent(const double time[SPEC_ADVICE_K], const spec_round_times *measured,

@@ -21,6 +21,12 @@ enum { CASES = 300, CASES_MAX = 10000000, RUNS_MAX = 3, K_RUN_MAX = 6, WINDOWS_L
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
+static const char *engines_name(int i)
+{
+    static const char *const names[] = {"usual", "other", NULL};
+    return names[i];
+}
+
 static const char *times_name(int i)
 {
     static const char *const names[] = {"linear", "flat", NULL};
@@ -34,6 +40,15 @@ typedef struct {
     int longest;
     double rate[2 * K_RUN_MAX + 1]; /* true tokens per second, K = 0..2 longest */
 } trial;
+
+typedef struct {
+    spec_counted_runs runs;
+    int windows, further;
+    bool flat, other;
+    double seconds;
+    spec_counted_log log;
+    const spec_point *point;
+} question;
 
 static double between(gsl_rng *rng, double low, double high)
 {
@@ -85,19 +100,54 @@ static void draw_engine(spec_counted_case *c, bool flat, gsl_rng *rng)
     }
 }
 
-static int draw_trial(trial *t, const spec_counted_runs *runs, bool flat, gsl_rng *rng,
-                      spec_error *error)
+/* Draws costs and acceptance from wider ranges, which no likely engine or draft was made for:
+ * rounds have a fixed cost, the free tokens are no whole number, and acceptance falls with depth
+ * and also differs between requests or rounds. */
+static void draw_other_engine(spec_counted_case *c, bool flat, gsl_rng *rng)
+{
+    spec_counted_engine *engine = &c->engine;
+    const double step = engine->cost.step;
+    c->alpha.kind = SPEC_ALPHA_ONE;
+    c->alpha.mean = between(rng, 0.15, 0.97);
+    if (c->phi > 0.0) c->phi = between(rng, 0.8, 0.95);
+    engine->over_rounds = engine->stay = 0.0;
+    engine->decay = gsl_rng_uniform(rng) < 0.5 ? between(rng, 0.7, 1.0) : 1.0;
+    engine->cost.token = step * log_between(rng, 0.0005, 0.08);
+    engine->cost.draft_round = step * log_between(rng, 0.005, 0.2);
+    engine->cost.draft_pass = step * log_between(rng, 0.005, 0.5);
+    if (flat) {
+        engine->free_tokens = (int)(engine->batch * between(rng, 1.0, 12.0));
+        engine->cost.token = step / engine->batch * log_between(rng, 0.05, 1.5);
+    }
+    switch ((int)between(rng, 0.0, 4.0)) {
+    case 0: break;
+    case 1:
+        c->alpha.kind = SPEC_ALPHA_BETA;
+        c->alpha.concentration = log_between(rng, 0.8, 60.0);
+        break;
+    case 2:
+        c->alpha.kind = SPEC_ALPHA_TWO;
+        c->alpha.spread = fmin(c->alpha.mean, 1.0 - c->alpha.mean);
+        break;
+    default:
+        engine->over_rounds = log_between(rng, 0.8, 60.0);
+        engine->stay = between(rng, 0.0, 0.95);
+    }
+}
+
+static int draw_trial(trial *t, const question *q, gsl_rng *rng, spec_error *error)
 {
     spec_counter_limits limits;
-    draw_engine(&t->truth, flat, rng);
+    draw_engine(&t->truth, q->flat, rng);
+    if (q->other) draw_other_engine(&t->truth, q->flat, rng);
     t->n = 0;
     const int K = 1 + (int)between(rng, 0.0, K_RUN_MAX - 1);
     t->K[t->n++] = t->longest = t->truth.phi_K = K;
-    if (runs->n == 2) {
+    if (q->runs.n == 2) {
         t->longest = K + 1 + (int)between(rng, 0.0, K_RUN_MAX - K);
         t->K[t->n++] = t->longest;
     }
-    if (runs->plain) t->K[t->n++] = 0;
+    if (q->runs.plain) t->K[t->n++] = 0;
     for (int L = 0; L <= 2 * t->longest; L++) {
         const int status = spec_counted_case_limits(&limits, &t->truth, L, error);
         if (status != GSL_SUCCESS) return status;
@@ -107,15 +157,6 @@ static int draw_trial(trial *t, const spec_counted_runs *runs, bool flat, gsl_rn
 }
 
 /* ---- one case -------------------------------------------------------------------------------- */
-
-typedef struct {
-    spec_counted_runs runs;
-    int windows, further;
-    bool flat;
-    double seconds;
-    spec_counted_log log;
-    const spec_point *point;
-} question;
 
 typedef struct {
     int status;
@@ -165,7 +206,7 @@ static int decide(decision *d, const question *q, uint64_t number, gsl_rng *rng)
     bool plain = q->runs.plain;
     int status = GSL_SUCCESS, n = 0;
     t.windows = (int)log_between(rng, WINDOWS_LEAST, q->windows + 1.0);
-    SPEC_TRY(draw_trial(&t, &q->runs, q->flat, rng, &d->error));
+    SPEC_TRY(draw_trial(&t, q, rng, &d->error));
     for (; n < t.n; n++) run[n] = run_of(q, &t, t.K[n], stream++);
     SPEC_TRY(spec_advised_case(&advised, &t.truth, run, n, q->point->seed, &d->error));
     d->decided = d->decided_after = advised.decided;
@@ -262,6 +303,10 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
         spec_names_find(times_name, spec_point_text(point, measure, "times"), "times", error);
     if (times < 0) return GSL_EINVAL;
     q.flat = times == 1;
+    const int engines =
+        spec_names_find(engines_name, spec_point_text(point, measure, "engines"), "engines", error);
+    if (engines < 0) return GSL_EINVAL;
+    q.other = engines == 1;
     SPEC_TRY(spec_counted_log_find(&q.log, spec_point_text(point, measure, "log"), error));
     SPEC_TRY(
         spec_counted_runs_find(&q.runs, spec_point_text(point, measure, "runs"), q.log, error));
@@ -283,8 +328,9 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {
-    "runs=plain+K", "log=vllm", "times=linear", "windows=240", "seconds=10", "further=3", NULL};
+static const char *const parameters[] = {"runs=plain+K",  "log=vllm",    "times=linear",
+                                         "engines=usual", "windows=240", "seconds=10",
+                                         "further=3",     NULL};
 static const char *const columns[] = {
     "decided",     "right",           "largest_loss", "near",
     "next_near",   "plain_faster",    "further_runs", "decided_after",

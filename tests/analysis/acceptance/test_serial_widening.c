@@ -93,3 +93,29 @@ TEST(the_widening_has_no_units)
     assert_nan(spec_serial_widening(value, 8, 0.0));
     assert_nan(spec_serial_widening(value, 8, 1.0));
 }
+
+/* The model of independent values is first. The widening at an error mixes those of the models, and
+ * dependent values are likely to be dependent. */
+TEST(models_have_weights_and_widenings)
+{
+    static const double rising[] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0},
+                        mixed[] = {3.0, 8.0, 1.0, 6.0, 2.0, 7.0, 4.0, 5.0};
+    double independent[2];
+    for (int i = 0; i < 2; i++) {
+        spec_serial_model model[SPEC_SERIAL_MODELS];
+        const double *value = i == 0 ? rising : mixed;
+        double sum = 0.0, least = INFINITY, most = 0.0;
+        spec_serial_widenings(model, value, 8);
+        for (int m = 0; m < SPEC_SERIAL_MODELS; m++) {
+            sum += model[m].weight;
+            least = fmin(least, model[m].widening);
+            most = fmax(most, model[m].widening);
+        }
+        assert_near(sum, 1.0, 1e-12);
+        assert_near(model[0].widening, 1.0, 1e-12);
+        const double all = spec_serial_widening(value, 8, 0.05);
+        assert_true(least < all && all < most);
+        independent[i] = model[0].weight;
+    }
+    assert_true(independent[0] < 0.1 && independent[1] > 0.3);
+}
