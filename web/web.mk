@@ -24,7 +24,7 @@ GSL_SRC := $(filter-out $(GSL)/cblas/test%,$(wildcard $(GSL)/cblas/*.c)) $(patsu
         multinomial poisson shuffle tdist) \
     $(addprefix specfunc/,beta elementary erfc exp expint gamma gamma_inc log pow_int psi trig \
         zeta) \
-    $(addprefix statistics/,lag1 mean median quantiles select) \
+    $(addprefix statistics/,covariance lag1 mean median quantiles select variance) \
     $(addprefix vector/,copy init minmax oper subvector swap vector view))
 JANSSON_SRC := $(filter-out %/pack_unpack.c %/version.c,$(wildcard $(JANSSON)/*.c))
 
