@@ -87,6 +87,7 @@ static double log_factor(double error, double variance)
 static double log_weight(const lengths *at, const spec_likely_draft *draft,
                          const spec_likely_counters *run)
 {
+    static const double FAR = 50.0;
     double weight = 0.0, before = 1.0, tokens = 1.0;
     if (run->opt_passed == NULL)
         return log_factor(log(run->tokens / at->mean[run->K]), 1.0 / run->rounds);
@@ -96,7 +97,9 @@ static double log_weight(const lengths *at, const spec_likely_draft *draft,
         const double counted = run->opt_passed[j - 1] / (j > 1 ? run->opt_passed[j - 2] : 1.0);
         /* the relative variance of a share of the rounds that reach depth j */
         const double reach = run->rounds * (j > 1 ? run->opt_passed[j - 2] : 1.0);
-        weight += log_factor(log(counted / rate), fmax(1.0 - counted, 0.0) / (counted * reach));
+        /* a rate too small for the sums is far from any that was counted */
+        const double error = rate > 0.0 ? log(counted / rate) : FAR;
+        weight += log_factor(error, fmax(1.0 - counted, 0.0) / (counted * reach));
         before = more - tokens;
         tokens = more;
     }

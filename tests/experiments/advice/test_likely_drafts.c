@@ -115,6 +115,28 @@ static double covered(int K, int asked, bool depths)
     return held / TRUTHS;
 }
 
+/* The survival of many drafts is lost in the sum of tokens long before depth 32. */
+TEST(deep_counters_exclude_drafts_that_accept_little)
+{
+    enum { K = 32 };
+    double passed[K], ret[SPEC_ADVICE_K];
+    int run[SPEC_ADVICE_K], cut[SPEC_ADVICE_K];
+    gsl_rng *rng = spec_rng_alloc();
+    spec_rng_stream(rng, 42, 0);
+    for (int j = 0; j < K; j++) passed[j] = pow(0.9, j + 1);
+    for (int L = 0; L < SPEC_ADVICE_K; L++) run[L] = K, cut[L] = L < K ? L : K;
+    spec_likely_draft *drafts = room();
+    const spec_likely_counters counters = {K, 1e6, (1.0 - pow(0.9, K + 1)) / 0.1, passed};
+    spec_likely_drafts_weigh(drafts, &counters, 1, rng);
+    for (int i = 0; i < 50; i++) {
+        spec_likely_drafts_draw(ret, drafts, run, cut, 64, rng);
+        assert_within(ret[64], (1.0 - pow(0.9, 65)) / (1.0 - pow(0.9, 33)), 0.03);
+        assert_within(ret[8], 1.0, 0.03);
+    }
+    free(drafts);
+    gsl_rng_free(rng);
+}
+
 TEST(the_truth_lies_among_the_drafts_as_often_as_it_should)
 {
     assert_near(covered(1, 3, true), 0.9, 0.08);
