@@ -379,6 +379,14 @@ static void write_diagnoses(const report *r)
     }
 }
 
+/* Returns whether more than one file has drafts. */
+static bool are_compared(const spec_diagnosis_facts *facts)
+{
+    int n = 0;
+    for (int i = 0; i < facts->n_sources; i++) n += facts->source[i].summary.K_most > 0;
+    return n > 1;
+}
+
 static void write_source(const report *r, const spec_diagnosis_source *source)
 {
     const spec_log_summary *read = &source->summary;
@@ -393,6 +401,10 @@ static void write_source(const report *r, const spec_diagnosis_source *source)
     if (g >= 0 && names != NULL && names[g] != NULL) spec_say(text, ", %s", names[g]);
     spec_say(text, "; %llu measurement%s in %llu record%s", observations,
              observations == 1 ? "" : "s", records, records == 1 ? "" : "s");
+    if (read->K_most > 0 && are_compared(r->facts)) {
+        spec_say(text, "; K = %d", read->K_least);
+        if (read->K_most > read->K_least) spec_say(text, " to %d", read->K_most);
+    }
     if (unreadable > 0)
         spec_say(text, "; %llu record%s left out, the first at %s", unreadable,
                  unreadable == 1 ? " is" : "s are", read->fault.text);

@@ -44,6 +44,7 @@ typedef struct {
     /* the readers report to `mine`, which passes on to the caller's */
     spec_observer mine, to;
     uint64_t observations;
+    int K_least, K_most;
     bool muted; /* count observations, but do not pass them on */
     bool observer_failed;
     size_t n_beginning;
@@ -53,8 +54,11 @@ typedef struct {
 static int take(void *self, const spec_observation *observation, spec_error *error)
 {
     reading *r = self;
+    const int K = observation->K >= 0 ? observation->K : observation->depths;
     r->observations++;
     if (r->muted) return GSL_SUCCESS;
+    if (K > 0 && (r->K_least == 0 || K < r->K_least)) r->K_least = K;
+    if (K > r->K_most) r->K_most = K;
     const int status = r->to.take(r->to.self, observation, error);
     if (status == GSL_SUCCESS) return status;
     r->observer_failed = true;
@@ -345,6 +349,8 @@ int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_o
     ret->bytes = records.bytes;
     ret->open_line = records.open_line;
     ret->observations = r->observations;
+    ret->K_least = r->K_least;
+    ret->K_most = r->K_most;
     if (r->fixed != NULL) {
         ret->format = r->fixed->format;
         ret->learned = r->fixed->learned;

@@ -29,6 +29,7 @@ typedef struct {
     uint64_t other_line, other_records;
     spec_log_learned learned;
     uint64_t bytes, records, observations;
+    int K_least, K_most; /* draft lengths of its observations; 0: none is known */
     /* skipped records that have the right words but the wrong form, and damaged lines */
     uint64_t unreadable;
     spec_error fault; /* "file:line: ..." for the first of these */

@@ -275,3 +275,20 @@ TEST(several_files_are_one_set_of_evidence)
 }
 
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);
+
+/* Only if there are several files with drafts is it a question which K a file has. */
+TEST(each_of_several_files_is_printed_with_its_draft_length)
+{
+    spec_child c;
+    spec_needs_program();
+    write_logs();
+    spec_child_run(&c, "advise k3.log k1.log --plain plain.log");
+    assert_says(&c, "Read k3.log: log of a vLLM server, 0.10.2 and later; 60 measurements in 120\n"
+                    "  records; K = 3.");
+    assert_says(&c, "Read k1.log: log of a vLLM server, 0.10.2 and later; 30 measurements in 60\n"
+                    "  records; K = 1.");
+    spec_child_free(&c);
+    spec_child_run(&c, "advise k3.log --plain plain.log");
+    assert_says(&c, "60 measurements in 120\n  records.");
+    spec_child_free(&c);
+}
