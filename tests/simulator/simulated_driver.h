@@ -106,8 +106,8 @@ void simulated_memory_each(void (*visit)(char *memory, size_t bytes));
 /* Performs all queued work in all streams of the GPU. */
 void simulated_streams_drain(simulated_card *card);
 
-/* Returns whether the calling thread is capturing; waiting is then forbidden and invalidates the
- * capture. */
+/* Returns whether the calling thread is capturing on a GPU that works; waiting is then forbidden
+ * and invalidates the capture. */
 bool simulated_streams_spoil_capture(void);
 
 #endif

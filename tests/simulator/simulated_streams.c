@@ -196,7 +196,9 @@ bool simulated_streams_spoil_capture(void)
 {
     bool captures = false;
     for (CUstream s = streams; s != NULL; s = s->next)
-        if (s->captures && pthread_equal(s->thread, pthread_self())) captures = s->spoilt = true;
+        if (s->captures && s->card->failed == CUDA_SUCCESS &&
+            pthread_equal(s->thread, pthread_self()))
+            captures = s->spoilt = true;
     return captures;
 }
 
