@@ -355,7 +355,7 @@ static const spec_backend operations = {
     .verify = verify,
     .launches_of_attention = 6, /* norm, product, place, attend, combine, product */
     .launches_of_ffn = 4,       /* norm, product, gate, product */
-    .launches_of_pass = 4,      /* angles, embed, norm, product */
+    .launches_of_pass = 5,      /* write, angles, embed, norm, product */
     .roofline = roofline,
 };
 
