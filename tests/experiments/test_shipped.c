@@ -77,6 +77,7 @@ TEST(experiments_learn_from_their_own_texts_alone)
             for (int k = 0; k < e.grid.axis[a].n; k++) {
                 if (strcmp(e.grid.axis[a].name, "prompt") == 0) continue;  /* tokens, as 0/1/0 */
                 if (strcmp(e.grid.axis[a].name, "printed") == 0) continue; /* numbers, as 10/9 */
+                if (strcmp(e.grid.axis[a].name, "other") == 0) continue;   /* as 3/2.29/1.65 */
                 if (e.grid.axis[a].label) continue; /* printed, not read */
                 spec_settings spec = {0};
                 const char *value = spec_drafter_model_of(e.grid.axis[a].value[k]);
