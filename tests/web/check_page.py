@@ -318,7 +318,7 @@ def advises_a_draft_length_from_logs(page):
     page.until('advice-answer', 'Give the draft length')
     page.choose('current', '3')
     page.choose('round-over-plain', '1.4')
-    page.until('advice-answer', 'Keep K = 3 for now: it is at most 39 % slower')
+    page.until('advice-answer', 'Keep K = 3 for now: it is at most 40 % slower')
     assert page.text('advice-command').startswith(
         'speclab advise log.txt --current 3 --round-over-plain 1.4'), page.text('advice-command')
 
