@@ -4,14 +4,17 @@
  * sums (models/transformer/engine/logits.c, models/row.c), the same filters (models/filters.c), and
  * the same decisions (sim/chance/chance.c, sim/verify/residual.c, sim/verify/verify_token.c).
  *
- * Three differences are possible. (1) The GPU computes compensated sums exactly, in pairs of
+ * Four differences are possible. (1) The GPU computes compensated sums exactly, in pairs of
  * doubles, and rounds once. The CPU may round the other way if the exact sum is within 2^-85 of
  * itself (V = 128,000) of the middle between two doubles. No test has met this; the row would be
  * off by a unit in the last place, a total variation of at most 2^-53. (2) A row of more than
  * SAMPLING_WHOLE tokens is sampled by pieces: cumulative probabilities are off by at most (V/512 +
  * 512) 2^-53. That is 9e-14 for V = 128,000, so a uniform number that close to a border may fall on
  * the other side of it. (3) Different logits whose probabilities are equal as doubles are not
- * treated as ties. This only happens at temperatures beyond 1e6.
+ * treated as ties. This only happens at temperatures beyond 1e6. (4) After a greedy draft is
+ * rejected, the host adds up the rejected token's piece of a row of more than SAMPLING_WHOLE tokens
+ * one by one, and the GPU in 8 lanes: a uniform number as close to a border as in (2) may fall on
+ * its other side.
  *
  * Launches: `largest` and `exps`; for each stage of filters `border`, for top_k and top_p
  * `candidates` and `cut`, then `kept`; for a chain `accept` and `excess`; last `pick`. A draw takes

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* launch_columns: launches the kernels of norm, gate and argmax.
+/* launch_columns: launches the kernels of norm, gate, argmax and uploads.
  * y is an operand of a format (pass_batch.h). */
 #ifndef SPECLAB_LAUNCH_COLUMNS_H
 #define SPECLAB_LAUNCH_COLUMNS_H

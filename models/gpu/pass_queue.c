@@ -221,6 +221,7 @@ bool spec_pass_queue_begin(spec_pass_queue *q, const spec_batch *batch, const sp
 {
     const int most = longest_of(q->shape.context);
     const bool drawn = batch->token[0] == SPEC_TOKEN_DRAWN; /* then the batch is there already */
+    assert(!drawn || batch->n == 1);
     if (!drawn) put_batch(q, batch);
     q->longest = longest_of(most_seen(batch));
     q->bucket = bucket_of(batch->n);

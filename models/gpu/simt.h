@@ -14,7 +14,7 @@
  * Rules. All threads of a block reach the same barriers in the same order. All 32 lanes of a warp
  * reach the same shuffles, votes and products. Blocks of a launch run in any order. Launches are
  * ordered by after_previous(): all threads call it once, before they return, write, or read what
- * other launches write. Products and sums are fused only where fmaf says so. */
+ * the previous launch writes. Products and sums are fused only where fmaf says so. */
 #ifndef SPECLAB_SIMT_H
 #define SPECLAB_SIMT_H
 
@@ -59,8 +59,8 @@ typedef struct ALIGNED(8) {
 #define GRID_X ((int)gridDim.x)
 
 /* A launch may begin while the previous one in the stream still runs (card.h). This call waits for
- * its end and lets the next one begin. Before the call, a kernel may load weights and data that the
- * host copied. */
+ * its end and lets the next one begin. Before the call, a kernel may load weights, and what a
+ * launch before the previous one wrote, since that one had ended before this one began. */
 DEVICE void after_previous(void)
 {
 #if __CUDA_ARCH__ >= 900

@@ -85,7 +85,7 @@ void spec_draft_retract(spec_draft *draft);
 void spec_draft_append_scout(spec_draft *draft, int token, int parent);
 
 /* Appends a token that was drawn, or chosen, after the last node from a row that the host does not
- * have. No rule can judge such a draft. */
+ * have. Rules on the host cannot judge such a draft. */
 void spec_draft_append_unseen(spec_draft *draft, int token, bool sampled);
 
 /* Returns the law that node i was drawn from, if it is the first of its siblings or these are iid:

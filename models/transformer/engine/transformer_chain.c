@@ -83,10 +83,10 @@ static int draw(spec_session *draft, int *ret_token, const spec_draw_request *re
             .context = context, .n_context = n, .token = ret_token, .n_nodes = i, .first = i};
         SPEC_TRY(ask_for_logits(draft, &pass, error));
         SPEC_TRY(on->draw(&forward->queue, &own, i, error));
-        if (again) SPEC_TRY(on->drawn(&forward->queue, ret_token, i + 1, error));
+        if (again || i + 1 == request->n)
+            SPEC_TRY(on->drawn(&forward->queue, ret_token, i + 1, error));
         if (again && ret_token[i] < 0) goto done;
     }
-    SPEC_TRY(on->drawn(&forward->queue, ret_token, request->n, error));
     spec_transformer_session_name(draft->data, ret_token);
 done:
     if (status != GSL_SUCCESS) (void)spec_forward_wait(forward, &(spec_error){{0}});
