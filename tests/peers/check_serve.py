@@ -55,7 +55,8 @@ def serve(folder):
         port = free.getsockname()[1]
     command = [os.path.join(os.path.dirname(sys.executable), "transformers"), "serve", "--device",
                "cpu", "--port", str(port), folder]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={**os.environ, "OMP_NUM_THREADS": "1"})
     url = f"http://localhost:{port}"
     for _ in range(600):
         try:
@@ -86,7 +87,7 @@ def main(program):
             good = run.returncode == 1 if accused else run.returncode in (0, 3)
             held += good
             print("ok  " if good else "FAIL", "other weights" if accused else "same weights",
-                  run.returncode, run.stdout.partition(".")[0], run.stderr[:300])
+                  run.returncode, run.stdout.partition(".")[0], run.stderr[:300], flush=True)
     finally:
         for process, _ in servers:
             process.kill()
