@@ -432,17 +432,16 @@ static void correct(scenarios *all)
     }
 }
 
-/* Returns the probability of a loss within the tolerance, for the kind of engine for which it is
- * smallest. Kinds that few scenarios have do not count. */
-static double within(const double *loss, const spec_likely_kind *kind)
+double spec_length_within(const double *loss, const spec_likely_kind *kind, int n)
 {
-    double n[SPEC_LIKELY_KINDS] = {0.0}, good[SPEC_LIKELY_KINDS] = {0.0}, least = 1.0;
-    for (int r = 0; r < ROWS; r++) {
-        n[kind[r]] += 1.0;
+    double all[SPEC_LIKELY_KINDS] = {0.0}, good[SPEC_LIKELY_KINDS] = {0.0}, least = 0.0;
+    for (int r = 0; r < n; r++) {
+        all[kind[r]] += 1.0;
         good[kind[r]] += loss[r] <= SPEC_ADVICE_TOLERANCE;
     }
+    for (int i = 0; i < SPEC_LIKELY_KINDS; i++) least += good[i] / n;
     for (int i = 0; i < SPEC_LIKELY_KINDS; i++)
-        if (n[i] > 0.05 * ROWS) least = fmin(least, good[i] / n[i]);
+        if (all[i] > 0.05 * n) least = fmin(least, good[i] / all[i]);
     return least;
 }
 
@@ -479,7 +478,7 @@ int spec_length_samples_losses(spec_length_loss *ret, spec_length_samples *sampl
         }
     }
     for (int k = 0; k < n; k++) {
-        ret[k].within = within(loss_of + k * ROWS, all.kind);
+        ret[k].within = spec_length_within(loss_of + k * ROWS, all.kind, ROWS);
         ret[k].largest = quantile(all.largest + k * ROWS, 1.0 - error);
         ret[k].gain.low = quantile(gain + k * ROWS, 0.5 * error);
         ret[k].gain.high = quantile(gain + k * ROWS, 1.0 - 0.5 * error);

@@ -112,11 +112,14 @@ spec_block_interval spec_length_samples_interval(spec_length_samples *samples, i
 /* Returns the same for the ratio of K's speed to that of another length. */
 spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int K, int other);
 
+/* Returns the probability that a loss is at most SPEC_ADVICE_TOLERANCE: the share of n scenarios,
+ * or that of one kind of engine (likely_times.h) if it is smaller. Kinds that at most 5 % of the
+ * scenarios have count only in the first share. */
+double spec_length_within(const double *loss, const spec_likely_kind *kind, int n);
+
 /* What a length loses compared with the fastest of several, as a share of that one's speed. */
 typedef struct {
-    /* probability that the loss is at most SPEC_ADVICE_TOLERANCE, for the kind of engine
-     * (likely_times.h) for which it is smallest */
-    double within;
+    double within;    /* spec_length_within of the scenarios */
     double largest;   /* quantile 1 - error over resamples of the largest loss over the ends */
     double fastest;   /* share of scenarios in which it is the fastest */
     spec_bounds gain; /* interval over scenarios of its speed relative to that of another length */

@@ -188,6 +188,26 @@ TEST(the_widening_of_a_run_widens_intervals_and_losses)
     forget(&s);
 }
 
+/* Of 40 scenarios `rare` have an engine of a kind of their own, and lose 3 %; two of the others do.
+ * A kind that two of 40 have does not count alone, and its losses do. */
+TEST(a_probability_holds_for_each_kind_of_engine_and_for_all)
+{
+    static const double right[] = {36.0 / 40.0, 0.0}; /* 2 or 3 are rare */
+    for (int rare = 2; rare <= 3; rare++) {
+        double loss[40];
+        spec_likely_kind kind[40];
+        for (int r = 0; r < 40; r++) {
+            loss[r] = r < rare + 2 ? 0.03 : r % 2 == 0 ? 0.02 : 0.0;
+            kind[r] = r < rare ? SPEC_LIKELY_BROKEN : SPEC_LIKELY_LINEAR;
+        }
+        assert_near(spec_length_within(loss, kind, 40), right[rare - 2], 1e-15);
+    }
+    static const double other[] = {0.0, 0.0, 0.03, 0.0};
+    static const spec_likely_kind kinds[] = {SPEC_LIKELY_LINEAR, SPEC_LIKELY_LINEAR,
+                                             SPEC_LIKELY_WHOLE, SPEC_LIKELY_WHOLE};
+    assert_near(spec_length_within(other, kinds, 4), 0.5, 1e-15);
+}
+
 /* If only chance is open, the probability is the share of resamples, each as far from the data as
  * Student's distribution of 59 degrees of freedom is wider than a normal one. It is the smallest
  * one of three thirds. */
