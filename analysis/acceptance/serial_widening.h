@@ -25,8 +25,8 @@ double spec_serial_widening(const double *value, size_t n, double error);
 /* One of the models above. */
 typedef struct {
     double weight; /* posterior probability */
-    /* root mean square of the posterior's distance from the plain mean, divided by the standard
-     * error of independent values */
+    /* root of the posterior's squared scale and squared distance of its centre from the plain mean,
+     * divided by the standard error of independent values */
     double widening;
 } spec_serial_model;
 

@@ -117,14 +117,6 @@ static bool has_depths(const spec_observed_run *run)
     return run->depths >= run->K && spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS) > 0.0;
 }
 
-/* Returns the tokens of the rounds that say most about K, cut at K if their depths are known. */
-static double counted_tokens(const spec_length_samples *samples, int r, int K)
-{
-    const spec_observed_run *base = spec_length_plan_base(samples->plan, K);
-    const spec_length_speed *speed = samples->speed + r * SPEC_ADVICE_K;
-    return K < base->K && has_depths(base) ? speed[K].tokens.low : speed[base->K].tokens.point;
-}
-
 /* Finds the drafts that agree with the counters of the runs. */
 static void find_drafts(spec_length_samples *samples, gsl_rng *rng)
 {
@@ -271,12 +263,13 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
 /* Where a scenario lies between the two ends of a range: for tokens, for times below the longest
- * run, and for times beyond it. NaN: at the central estimate. With opt_times and opt_ratios
- * (SPEC_ADVICE_K), times are these, and tokens these multiples of what the run of spec_length_cut
- * counted, as far as they lie between the ends. */
+ * run, and for times beyond it. NaN: at the central estimate. With opt_times (SPEC_ADVICE_K), times
+ * are these, and tokens are `ratios` times those of the run at length run[K], cut at cut[K], as far
+ * as they lie between the ends. */
 typedef struct {
     double tokens, shorter, longer;
-    const double *opt_times, *opt_ratios;
+    const double *opt_times, *ratios;
+    const int *run, *cut;
 } scenario;
 
 static double placed(const spec_length_number *number, double place)
@@ -289,14 +282,13 @@ static double speed_in(const spec_length_samples *samples, int r, int K, const s
     const spec_length_speed *at = samples->speed + r * SPEC_ADVICE_K + K;
     if (at->speed.low == at->speed.high) return at->speed.point;
     const double place = K > samples->plan->longest ? s->longer : s->shorter;
-    const double time = s->opt_times != NULL
-                            ? fmin(fmax(s->opt_times[K], at->time.low), at->time.high)
-                            : placed(&at->time, place);
-    const double tokens =
-        s->opt_ratios != NULL
-            ? fmin(fmax(counted_tokens(samples, r, K) * s->opt_ratios[K], at->tokens.low),
-                   at->tokens.high)
-            : placed(&at->tokens, s->tokens);
+    double time = placed(&at->time, place), tokens = placed(&at->tokens, s->tokens);
+    if (s->opt_times != NULL) {
+        const double counted =
+            s->cut[K] < s->run[K] ? at->tokens.low : at[s->run[K] - K].tokens.point;
+        time = fmin(fmax(s->opt_times[K], at->time.low), at->time.high);
+        tokens = fmin(fmax(counted * s->ratios[K], at->tokens.low), at->tokens.high);
+    }
     return at->speed.point * tokens / at->tokens.point * at->time.point / time;
 }
 
@@ -325,7 +317,7 @@ static void draw_widenings(double ret[SPEC_ADVICE_K], const spec_length_plan *pl
         while (m < SPEC_SERIAL_MODELS - 1 && u >= model[m].weight) u -= model[m++].weight;
         const double n = (double)run->n;
         ret[run->K] = model[m].widening;
-        if (n > 1.0 && n < 1e6)
+        if (n > 1.0)
             ret[run->K] *=
                 sqrt(n / (n - 1.0)) * gsl_cdf_tdist_Qinv(AT, n - 1.0) / gsl_cdf_ugaussian_Qinv(AT);
     }
@@ -368,8 +360,9 @@ static void fill_scenarios(scenarios *ret, const spec_length_samples *samples, g
     static const double CHANGE = 0.01;
     const spec_length_plan *plan = samples->plan;
     const int most = GSL_MAX(spec_length_plan_highest(plan), plan->longest), n = ret->n;
-    double time[SPEC_ADVICE_K], drawn[SPEC_ADVICE_K], ratio[SPEC_ADVICE_K], loss[SPEC_ADVICE_K + 1],
-        speed[(ENDS + 1) * (SPEC_ADVICE_K + 1)], of_run[SPEC_ADVICE_K] = {0.0};
+    double time[SPEC_ADVICE_K], drawn[SPEC_ADVICE_K], ratio[SPEC_ADVICE_K], wide[SPEC_ADVICE_K + 1],
+        loss[SPEC_ADVICE_K + 1], speed[(ENDS + 1) * (SPEC_ADVICE_K + 1)],
+        of_run[SPEC_ADVICE_K] = {0.0};
     int K_run[SPEC_ADVICE_K], run[SPEC_ADVICE_K], cut[SPEC_ADVICE_K], paired[SPEC_ADVICE_K];
     spec_round_times measured;
     ret->pairs = 0;
@@ -389,33 +382,33 @@ static void fill_scenarios(scenarios *ret, const spec_length_samples *samples, g
         ret->kind[r] = spec_likely_times_draw(drawn, samples->engines, &measured, rng);
         spec_likely_drafts_draw(ratio, samples->drafts, run, cut, most, rng);
         draw_widenings(of_run, plan, rng);
-        const scenario one = {NAN, NAN, NAN, drawn, ratio}, central = {NAN, NAN, NAN, NULL, NULL};
+        const scenario one = {NAN, NAN, NAN, drawn, ratio, run, cut},
+                       central = {NAN, NAN, NAN, NULL, NULL, NULL, NULL};
+        for (int k = 0; k < n; k++) wide[k] = drawn_widening(plan, of_run, ret->K[k]);
         for (int s = 0; s <= ENDS; s++) {
-            const scenario end = {s & 1, s >> 1 & 1, s >> 2 & 1, NULL, NULL};
+            const scenario end = {s & 1, s >> 1 & 1, s >> 2 & 1, NULL, NULL, NULL, NULL};
             for (int k = 0; k < n; k++)
                 speed[s * n + k] =
-                    widened_speed(samples, r, ret->K[k], drawn_widening(plan, of_run, ret->K[k]),
-                                  s < ENDS ? &end : &central);
+                    widened_speed(samples, r, ret->K[k], wide[k], s < ENDS ? &end : &central);
         }
         spec_minimax_length(loss, speed, ENDS + 1, n);
         for (int k = 0; k < n; k++) {
-            const double wide = drawn_widening(plan, of_run, ret->K[k]);
             ret->largest[k * ROWS + r] = loss[k];
-            ret->log[k * ROWS + r] = log(widened_speed(samples, r, ret->K[k], wide, &one));
+            ret->log[k * ROWS + r] = log(widened_speed(samples, r, ret->K[k], wide[k], &one));
         }
         for (int i = 0; i < ret->pairs; i++) {
             const int K = paired[i];
             const double own = log(samples->speed[K].tokens.point / samples->speed[K].cut),
-                         wide = fmax(of_run[K], of_run[run[K]]);
-            ret->log[(n + i) * ROWS + r] = own +
-                                           wide * (log(at[K].tokens.point / at[K].cut) - own) -
+                         off = log(at[K].tokens.point / at[K].cut) - own;
+            ret->log[(n + i) * ROWS + r] = own + fmax(of_run[K], of_run[run[K]]) * off -
                                            log(ratio[K]) + gsl_ran_gaussian(rng, CHANGE);
         }
     }
 }
 
-/* Runs with drafts serve equal texts, so in truth the differences are 0. Corrects the speeds for
- * what was drawn, as control variates; a difference that is certainly not 0 is not used. */
+/* Runs with drafts serve equal texts, so in truth the differences are 0. Corrects the speeds, and
+ * the differences that follow, for what was drawn, as control variates. A difference that is 0 with
+ * a probability of less than 1 % (2.6 standard deviations) is not used. */
 static void correct(scenarios *all)
 {
     for (int i = 0; i < all->pairs; i++) {
@@ -425,7 +418,7 @@ static void correct(scenarios *all)
         if (!(fabs(mean) < 2.6 * sqrt(variance))) continue;
         for (int k = 0; k < all->n + all->pairs; k++) {
             double *own = all->log + k * ROWS;
-            if (own == off || (k >= all->n && k < all->n + i)) continue;
+            if (k >= all->n && k <= all->n + i) continue;
             const double slope = gsl_stats_covariance(own, 1, off, 1, ROWS) / variance;
             for (int r = 0; r < ROWS; r++) own[r] -= slope * off[r];
         }
