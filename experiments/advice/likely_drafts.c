@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/likely_drafts.h"
 
+#include "experiments/advice/likely_draws.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -13,16 +15,6 @@ static const double share[NODES] = {
     5.4826885597221791e-4, 3.0757123967586498e-2, 2.4012317860501271e-1, 4.5714285714285714e-1,
     2.4012317860501271e-1, 3.0757123967586498e-2, 5.4826885597221791e-4};
 
-static double between(gsl_rng *rng, double low, double high)
-{
-    return low + (high - low) * gsl_rng_uniform(rng);
-}
-
-static double log_between(gsl_rng *rng, double low, double high)
-{
-    return low * pow(high / low, gsl_rng_uniform(rng));
-}
-
 static bool one_of_two(gsl_rng *rng)
 {
     return gsl_rng_uniform(rng) < 0.5;
@@ -30,13 +22,12 @@ static bool one_of_two(gsl_rng *rng)
 
 static spec_likely_draft drawn(gsl_rng *rng)
 {
-    const double alpha = between(rng, 0.02, 0.99);
-    return (spec_likely_draft){
-        .center = log(alpha / (1.0 - alpha)),
-        .spread = one_of_two(rng) ? 0.0 : log_between(rng, 0.1, 3.0),
-        .over_rounds = one_of_two(rng) ? INFINITY : log_between(rng, 1.0, 30.0),
-        .decay = one_of_two(rng) ? 1.0 : between(rng, 0.75, 1.0),
-    };
+    const double alpha = spec_likely_between(rng, 0.02, 0.99);
+    spec_likely_draft ret = {log(alpha / (1.0 - alpha)), 0.0, INFINITY, 1.0, 0.0};
+    if (!one_of_two(rng)) ret.spread = spec_likely_log_between(rng, 0.1, 3.0);
+    if (!one_of_two(rng)) ret.over_rounds = spec_likely_log_between(rng, 1.0, 30.0);
+    if (!one_of_two(rng)) ret.decay = spec_likely_between(rng, 0.75, 1.0);
+    return ret;
 }
 
 /* Mean tokens of the rounds of each kind of request, at all lengths: tokens[i][K], K = 0..highest,
@@ -129,19 +120,13 @@ void spec_likely_drafts_weigh(spec_likely_draft *ret_drafts, const spec_likely_c
 void spec_likely_drafts_draw(double ret[SPEC_ADVICE_K], const spec_likely_draft *drafts,
                              const int *run, const int *cut, int highest, gsl_rng *rng)
 {
-    const double mark = drafts[SPEC_LIKELY_DRAFTS - 1].weights * gsl_rng_uniform(rng);
-    int low = 0, high = SPEC_LIKELY_DRAFTS - 1, most = highest;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (drafts[middle].weights > mark)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    const spec_likely_draft *draft =
+        drafts + spec_likely_place(rng, &drafts->weights, sizeof *drafts / sizeof(double),
+                                   SPEC_LIKELY_DRAFTS);
+    int most = highest;
     lengths at;
     for (int K = 1; K <= highest; K++)
         if (run[K] > most) most = run[K];
-    fill(&at, &drafts[low], most);
-    for (int K = 1; K <= highest; K++)
-        ret[K] = at.mean[K] / cut_tokens(&at, &drafts[low], run[K], cut[K]);
+    fill(&at, draft, most);
+    for (int K = 1; K <= highest; K++) ret[K] = at.mean[K] / cut_tokens(&at, draft, run[K], cut[K]);
 }

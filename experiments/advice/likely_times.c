@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/likely_times.h"
 
+#include "experiments/advice/likely_draws.h"
+
 #include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdbool.h>
-
-static double between(gsl_rng *rng, double low, double high)
-{
-    return low + (high - low) * gsl_rng_uniform(rng);
-}
 
 /* Log-uniform priors. */
 typedef struct {
@@ -29,7 +26,7 @@ static double density(range r, double value)
 
 static double drawn_from(gsl_rng *rng, range r)
 {
-    return r.low * pow(r.high / r.low, gsl_rng_uniform(rng));
+    return spec_likely_log_between(rng, r.low, r.high);
 }
 
 /* Draws an engine. A verification is free up to a number of tokens that is whole in half of the
@@ -37,7 +34,7 @@ static double drawn_from(gsl_rng *rng, range r)
 static spec_likely_engine drawn(gsl_rng *rng)
 {
     const bool linear = gsl_rng_uniform(rng) < 0.4, whole = gsl_rng_uniform(rng) < 0.5;
-    const double some = between(rng, 1.5, 9.5);
+    const double some = spec_likely_between(rng, 1.5, 9.5);
     spec_likely_engine ret = {.free = linear ? 1.0 : whole ? floor(some + 0.5) : some};
     ret.overhead = gsl_rng_uniform(rng) < 0.5 ? 0.0 : drawn_from(rng, overhead_range);
     ret.draft = drawn_from(rng, draft_range);
@@ -150,19 +147,13 @@ spec_likely_kind spec_likely_times_draw(double ret[SPEC_ADVICE_K],
                                         const spec_likely_engine *engines,
                                         const spec_round_times *measured, gsl_rng *rng)
 {
-    const double at = engines[SPEC_LIKELY_ENGINES - 1].weights * gsl_rng_uniform(rng);
-    int low = 0, high = SPEC_LIKELY_ENGINES - 1;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (engines[middle].weights > at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    const spec_likely_engine *engine =
+        engines + spec_likely_place(rng, &engines->weights, sizeof *engines / sizeof(double),
+                                    SPEC_LIKELY_ENGINES);
     double time[SPEC_ADVICE_K];
-    for (int K = 0; K < SPEC_ADVICE_K; K++) time[K] = time_at(&engines[low], K);
+    for (int K = 0; K < SPEC_ADVICE_K; K++) time[K] = time_at(engine, K);
     for (int K = 0; K < SPEC_ADVICE_K; K++) ret[K] = spec_likely_times_bent(time, measured, K);
-    const double tokens = engines[low].free;
+    const double tokens = engine->free;
     return tokens == 1.0             ? SPEC_LIKELY_LINEAR
            : tokens == floor(tokens) ? SPEC_LIKELY_WHOLE
                                      : SPEC_LIKELY_BROKEN;
