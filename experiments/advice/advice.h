@@ -32,7 +32,8 @@ int spec_advice_acceptance_at(spec_advice_length *length, const spec_length_plan
 int spec_advice_compare(spec_advice *advice, const spec_length_plan *plan,
                         const spec_observed_runs *before);
 
-/* advice_choice.c: the verdict. A length is recommended if it loses at most 2 %, with confidence.
+/* advice_choice.c: the verdict. A length is recommended if it loses at most 2 % with a probability
+ * of at least .9 (length_speeds.h), and is not slower by estimate than the current one.
  * If there is no interval, it must be clearly faster than the current one. Otherwise the verdict
  * names the length that loses least, and the run that decides. */
 

@@ -6,6 +6,10 @@
 #include "tests/experiments/advice/observed_windows.h"
 #include "tests/support/support.h"
 
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+
 typedef struct {
     spec_observed_sums sums;
     spec_observed_runs runs;
@@ -209,30 +213,63 @@ TEST(a_probability_holds_for_each_kind_of_engine_and_for_all)
 }
 
 /* If only chance is open, the probability is the share of resamples, each as far from the data as
- * Student's distribution of 59 degrees of freedom is wider than a normal one. It is the smallest
- * one of three thirds. */
+ * Student's distribution is wider than that of resamples. It is the smallest one of three thirds.
+ * With a measured plain run, whose windows widen by 3, the squares of both are averaged. */
 TEST(a_probability_is_a_share_of_resamples)
 {
     static const int K[] = {0, 2};
+    enum { N = 60, ROWS = SPEC_LENGTH_RESAMPLES + 1 };
+    for (int plain = 0; plain < 2; plain++) {
+        sampled s = {0};
+        spec_advice_question question = usual;
+        spec_length_loss loss[2];
+        double share[2] = {0.0, 0.0}, speed[ROWS];
+        requests(&s, N);
+        if (plain == 0) question.plain_tokens_per_s = 194.0;
+        for (int i = 0; i < N && plain > 0; i++) /* as fast, and a third as noisy */
+            add(&s.sums,
+                &(window){SPEC_OBSERVED_REQUEST, 0, 194.0, {0}, 1.0 + 0.03 * (i % 3 - 1), 1.0});
+        sample(&s, &question);
+        for (int m = 0; m < SPEC_SERIAL_MODELS; m++) s.plan.serial[0][m].widening = 3.0;
+        const double own = s.samples.speed[2].speed.point, v = s.plan.variance[2],
+                     v_0 = s.plan.variance[0],
+                     wide = sqrt((v + 9.0 * v_0) / (v + v_0)) * sqrt(N / (N - 1.0)) *
+                            gsl_cdf_tdist_Qinv(0.05, N - 1.0) / gsl_cdf_ugaussian_Qinv(0.05);
+        assert_true(plain == 0 ? v_0 == 0.0 : v_0 > 0.05 * v);
+        assert_int_equal(spec_length_samples_losses(loss, &s.samples, K, 2, 0), N);
+        for (int r = 0; r < ROWS; r++) {
+            const double drawn = s.samples.speed[r * SPEC_ADVICE_K + 2].speed.point;
+            speed[r] = own * pow(drawn / own, wide);
+            share[0] += (speed[r] <= 1.0 / 0.98) / (double)ROWS;
+            share[1] += (speed[r] >= 0.98) / (double)ROWS;
+        }
+        for (int k = 0; k < 2; k++) {
+            assert_true(share[k] > 0.2 && share[k] < 0.999);
+            assert_true(loss[k].within <= share[k] + 1e-12 && loss[k].within > share[k] - 0.1);
+        }
+        gsl_sort(speed, 1, ROWS);
+        assert_near(loss[1].gain.low, gsl_stats_quantile_from_sorted_data(speed, 1, ROWS, 0.025),
+                    1e-9);
+        assert_near(loss[1].gain.high, gsl_stats_quantile_from_sorted_data(speed, 1, ROWS, 0.975),
+                    1e-9);
+        forget(&s);
+    }
+}
+
+/* Plain decoding is surely the fastest, but not if the estimate says otherwise. */
+TEST(a_sure_length_that_is_slower_by_estimate_is_no_change)
+{
     sampled s = {0};
     spec_advice_question question = usual;
-    spec_length_loss loss[2];
-    double share[2] = {0.0, 0.0};
-    question.plain_tokens_per_s = 194.0;
+    spec_advice advice = {.K = 2, .n = 2, .length = {{.K = 0}, {.K = 2}}};
+    question.plain_tokens_per_s = 300.0;
     requests(&s, 60);
     sample(&s, &question);
-    assert_int_equal(spec_length_samples_losses(loss, &s.samples, K, 2, 0), 60);
-    for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) {
-        const double own = s.samples.speed[2].speed.point,
-                     drawn = s.samples.speed[r * SPEC_ADVICE_K + 2].speed.point,
-                     speed = own * pow(drawn / own, sqrt(60.0 / 59.0) * 1.6711 / 1.6449);
-        share[0] += (speed <= 1.0 / 0.98) / (SPEC_LENGTH_RESAMPLES + 1.0);
-        share[1] += (speed >= 0.98) / (SPEC_LENGTH_RESAMPLES + 1.0);
-    }
-    for (int k = 0; k < 2; k++) {
-        assert_true(share[k] > 0.2 && share[k] < 0.999);
-        assert_true(loss[k].within <= share[k] && loss[k].within > share[k] - 0.1);
-    }
+    assert_int_equal(spec_advice_choose(&advice, &s.samples), GSL_SUCCESS);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_OFF);
+    s.samples.speed[2].speed.point = 1.001;
+    assert_int_equal(spec_advice_choose(&advice, &s.samples), GSL_SUCCESS);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     forget(&s);
 }
 

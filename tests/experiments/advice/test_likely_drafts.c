@@ -8,6 +8,7 @@
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -133,6 +134,31 @@ TEST(deep_counters_exclude_drafts_that_accept_little)
         assert_within(ret[64], (1.0 - pow(0.9, 65)) / (1.0 - pow(0.9, 33)), 0.03);
         assert_within(ret[8], 1.0, 0.03);
     }
+    free(drafts);
+    gsl_rng_free(rng);
+}
+
+/* Few rounds leave more drafts. */
+TEST(counters_of_few_rounds_say_less)
+{
+    enum { N = 300 };
+    static const double passed[] = {0.7, 0.49, 0.343};
+    double spread[2], ret[SPEC_ADVICE_K], drawn[N];
+    int run[SPEC_ADVICE_K], cut[SPEC_ADVICE_K];
+    gsl_rng *rng = spec_rng_alloc();
+    spec_rng_stream(rng, 42, 0);
+    for (int L = 0; L < SPEC_ADVICE_K; L++) run[L] = 3, cut[L] = L < 3 ? L : 3;
+    spec_likely_draft *drafts = room();
+    for (int i = 0; i < 2; i++) {
+        const spec_likely_counters counters = {3, i == 0 ? 1e6 : 100.0, 2.533, passed};
+        spec_likely_drafts_weigh(drafts, &counters, 1, rng);
+        for (int n = 0; n < N; n++) {
+            spec_likely_drafts_draw(ret, drafts, run, cut, 6, rng);
+            drawn[n] = ret[6];
+        }
+        spread[i] = gsl_stats_sd(drawn, 1, N);
+    }
+    assert_true(spread[1] > 1.5 * spread[0]);
     free(drafts);
     gsl_rng_free(rng);
 }

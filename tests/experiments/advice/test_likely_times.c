@@ -94,6 +94,53 @@ TEST(draws_meet_the_measured_times)
     gsl_rng_free(rng);
 }
 
+/* Returns the relative density of measured times around an engine's: normal at the lengths that
+ * determine its costs, Student's at K = 2 if the time at K = 6 determines all that it can. */
+static double likelihood(const spec_likely_engine *e, const double time[3], double scale)
+{
+    double z[3];
+    for (int i = 1; i < 3; i++) {
+        const double K = i == 1 ? 2.0 : 6.0, at = 1.0 + e->overhead + e->draft * K +
+                                                  e->token * fmax(K + 1.0 - e->free, 0.0);
+        z[i] = log(time[i] / at) / scale;
+    }
+    const double normal = exp(-0.5 * z[2] * z[2]) / sqrt(2.0 * M_PI);
+    return e->free == 1.0 || e->free >= 7.0 ? normal * M_2_PI * pow(1.0 + z[1] * z[1], -2.0)
+                                            : normal * exp(-0.5 * z[1] * z[1]) / sqrt(2.0 * M_PI);
+}
+
+/* A second route: engines of the prior, weighted by the density of the measured times, have the
+ * same share of linear times, free tokens and draft costs as those that were fitted to the times.
+ */
+TEST(fitted_engines_have_the_posterior_of_the_prior)
+{
+    enum { SETS = 40 };
+    static const int K[] = {0, 2, 6};
+    static const double error[] = {0.0, 0.06, 0.06}, time[] = {1.0, 1.25, 2.2}, one[] = {1.0};
+    const spec_round_times plain = {1, K, one}, measured = {3, K, time};
+    double mean[2][4] = {{0.0}};
+    gsl_rng *rng = spec_rng_alloc();
+    spec_rng_stream(rng, 42, 0);
+    spec_likely_engine *engines = malloc(SPEC_LIKELY_ENGINES * sizeof *engines);
+    assert_non_null(engines);
+    for (int i = 0; i < 2 * SETS; i++) {
+        double before = 0.0, *sum = mean[i % 2];
+        spec_likely_times_engines(engines, i % 2 == 0 ? &plain : &measured, error, rng);
+        for (int e = 0; e < SPEC_LIKELY_ENGINES; e++) {
+            double weight = engines[e].weights - before;
+            before = engines[e].weights;
+            if (i % 2 == 0) weight = likelihood(&engines[e], time, hypot(0.002, 0.06));
+            sum[0] += weight;
+            sum[1] += weight * (engines[e].free == 1.0);
+            sum[2] += weight * engines[e].free;
+            sum[3] += weight * engines[e].draft;
+        }
+    }
+    for (int j = 1; j < 4; j++) assert_near(mean[1][j] / mean[1][0], mean[0][j] / mean[0][0], 0.04);
+    free(engines);
+    gsl_rng_free(rng);
+}
+
 /* Returns the share of engines whose true time at `asked` lies among the middle 90 % of draws that
  * know only the times at K (n). */
 static double covered(const int *K, int n, int asked)
