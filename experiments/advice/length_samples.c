@@ -265,10 +265,11 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
 /* Where a scenario lies between the two ends of a range: for tokens, for times below the longest
  * run, and for times beyond it. NaN: at the central estimate. With opt_times (SPEC_ADVICE_K), times
  * are these, and tokens are `ratios` times those of the run at length run[K], cut at cut[K], as far
- * as they lie between the ends. */
+ * as they lie between the ends. Of that run's passes a share of drafted[K] has a draft; the others
+ * emit one token at all lengths. */
 typedef struct {
     double tokens, shorter, longer;
-    const double *opt_times, *ratios;
+    const double *opt_times, *ratios, *drafted;
     const int *run, *cut;
 } scenario;
 
@@ -286,8 +287,10 @@ static double speed_in(const spec_length_samples *samples, int r, int K, const s
     if (s->opt_times != NULL) {
         const double counted =
             s->cut[K] < s->run[K] ? at->tokens.low : at[s->run[K] - K].tokens.point;
+        const double other = 1.0 - s->drafted[K];
         time = fmin(fmax(s->opt_times[K], at->time.low), at->time.high);
-        tokens = fmin(fmax(counted * s->ratios[K], at->tokens.low), at->tokens.high);
+        tokens =
+            fmin(fmax((counted - other) * s->ratios[K] + other, at->tokens.low), at->tokens.high);
     }
     return at->speed.point * tokens / at->tokens.point * at->time.point / time;
 }
@@ -361,7 +364,7 @@ static void fill_scenarios(scenarios *ret, const spec_length_samples *samples, g
     const spec_length_plan *plan = samples->plan;
     const int most = GSL_MAX(spec_length_plan_highest(plan), plan->longest), n = ret->n;
     double time[SPEC_ADVICE_K], drawn[SPEC_ADVICE_K], ratio[SPEC_ADVICE_K], wide[SPEC_ADVICE_K + 1],
-        loss[SPEC_ADVICE_K + 1], speed[(ENDS + 1) * (SPEC_ADVICE_K + 1)],
+        loss[SPEC_ADVICE_K + 1], speed[(ENDS + 1) * (SPEC_ADVICE_K + 1)], drafted[SPEC_ADVICE_K],
         of_run[SPEC_ADVICE_K] = {0.0};
     int K_run[SPEC_ADVICE_K], run[SPEC_ADVICE_K], cut[SPEC_ADVICE_K], paired[SPEC_ADVICE_K];
     spec_round_times measured;
@@ -374,6 +377,9 @@ static void fill_scenarios(scenarios *ret, const spec_length_samples *samples, g
         }
         run[K] = base->K;
         cut[K] = has_depths(base) ? GSL_MIN(K, base->K) : base->K;
+        drafted[K] = has_depths(base) ? spec_observed_run_sum(base, SPEC_SUM_ROUNDS) /
+                                            spec_observed_run_sum(base, SPEC_SUM_PASSES)
+                                      : 1.0;
     }
     for (int r = 0; r < ROWS; r++) {
         const spec_length_speed *at = samples->speed + r * SPEC_ADVICE_K;
@@ -382,11 +388,11 @@ static void fill_scenarios(scenarios *ret, const spec_length_samples *samples, g
         ret->kind[r] = spec_likely_times_draw(drawn, samples->engines, &measured, rng);
         spec_likely_drafts_draw(ratio, samples->drafts, run, cut, most, rng);
         draw_widenings(of_run, plan, rng);
-        const scenario one = {NAN, NAN, NAN, drawn, ratio, run, cut},
-                       central = {NAN, NAN, NAN, NULL, NULL, NULL, NULL};
+        const scenario one = {NAN, NAN, NAN, drawn, ratio, drafted, run, cut},
+                       central = {NAN, NAN, NAN, NULL, NULL, NULL, NULL, NULL};
         for (int k = 0; k < n; k++) wide[k] = drawn_widening(plan, of_run, ret->K[k]);
         for (int s = 0; s <= ENDS; s++) {
-            const scenario end = {s & 1, s >> 1 & 1, s >> 2 & 1, NULL, NULL, NULL, NULL};
+            const scenario end = {s & 1, s >> 1 & 1, s >> 2 & 1, NULL, NULL, NULL, NULL, NULL};
             for (int k = 0; k < n; k++)
                 speed[s * n + k] =
                     widened_speed(samples, r, ret->K[k], wide[k], s < ENDS ? &end : &central);

@@ -320,6 +320,42 @@ TEST(a_gain_stays_within_what_tokens_leave_open)
     forget(&s);
 }
 
+/* Half of the passes have no draft, and emit one token at all lengths. So K = 10 gains less over 5
+ * than in a run whose passes all have one: with an alpha of .7 the tokens are 2.134 and 1.971. */
+TEST(passes_without_a_draft_gain_nothing_from_longer_ones)
+{
+    static const int K[] = {5, 10};
+    const window plain = {SPEC_OBSERVED_WINDOW, 0, 1000.0, {0}, 10.0, 1.0};
+    double low[2], high[2];
+    for (int i = 0; i < 2; i++) {
+        sampled s = {0};
+        spec_length_loss loss[2];
+        for (int n = 0; n < 60; n++) {
+            const spec_observer observer = spec_observed_sums_observer(&s.sums);
+            spec_observation seen = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1);
+            seen.K = seen.depths = 5;
+            seen.seconds = 14.0;
+            seen.running = 1.0;
+            seen.passes = 1000.0;
+            seen.rounds = seen.rounds_low = seen.rounds_high = i == 0 ? 1000.0 : 500.0;
+            seen.drafted = 5.0 * seen.rounds;
+            seen.accepted = 0.0;
+            for (int j = 0; j < 5; j++)
+                seen.accepted += seen.passed[j] = seen.rounds * pow(0.7, j + 1);
+            seen.emitted = seen.passes + seen.accepted;
+            add(&s.sums, &plain);
+            assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+        }
+        sample(&s, &usual);
+        spec_length_samples_losses(loss, &s.samples, K, 2, 0);
+        low[i] = loss[1].gain.low;
+        high[i] = loss[1].gain.high;
+        forget(&s);
+    }
+    assert_near(low[1] / low[0], 2.1338 / 1.9706 / (3.2675 / 2.9412), 0.01);
+    assert_near(high[1] / high[0], 2.1338 / 1.9706 / (3.2675 / 2.9412), 0.01);
+}
+
 /* Times that fall from K = 2 to 4 fit no engine, so the likely ones are cut to the bounds. */
 TEST(likely_times_stay_within_the_bounds)
 {
