@@ -438,7 +438,7 @@ static const json_t *find_model(const json_t *list, const char *opt_name, spec_e
         const json_t *model = json_array_get(list, i);
         const char *id = json_string_value(json_object_get(model, "id"));
         const size_t n = strlen(names);
-        if (id == NULL || strlen(id) >= SPEC_LIVE_NAME) break;
+        if (id == NULL || strlen(id) >= SPEC_LIVE_NAME) continue;
         if (opt_name == NULL || strcmp(id, opt_name) == 0) return model;
         if (n + strlen(id) + 3 < sizeof names)
             snprintf(names + n, sizeof names - n, "%s%s", n > 0 ? ", " : "", id);

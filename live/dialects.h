@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dialects: what to ask a server, and how to read its answers, by the engine that it runs.
- * A text is a list of token ids everywhere, because a text that is tokenised again may become other
- * tokens. Answers are not trusted; an error message names what is wrong in them. */
+ * A text is a list of token ids, because a text that is tokenised again may become other tokens;
+ * only a server without token ids (spec_openai_dialect) has words instead. Answers are not trusted;
+ * an error message names what is wrong in them. */
 #ifndef SPECLAB_DIALECTS_H
 #define SPECLAB_DIALECTS_H
 
@@ -114,7 +115,7 @@ int spec_live_read_models(spec_live_server *ret, const json_t *answer, const cha
  * engines do. */
 int spec_live_check_known(const spec_live_server *server, const char *what, spec_error *error);
 
-/* Returns a seed that every engine takes. */
+/* Returns the seed, cut to 31 bits, which every engine accepts. */
 json_t *spec_live_seed(uint64_t seed);
 
 /* Returns the keys of a prompt's line that decide its text. */

@@ -67,6 +67,8 @@ TEST(a_model_may_be_chosen_by_name)
     assert_string_equal(server.dialect->name, "vLLM");
     assert_fails_with(spec_live_read_models(&server, answer, "slo", &error), GSL_EINVAL,
                       "it has no model 'slo', but fast, slow");
+    json_object_set_new(json_array_get(json_object_get(answer, "data"), 0), "id", json_null());
+    assert_works(spec_live_read_models(&server, answer, "slow", &error));
     json_decref(answer);
 }
 
@@ -101,6 +103,29 @@ TEST(a_text_without_tokens_is_a_list_of_words)
     check_words("a你好 你!", 5, (const char *[]){"a", "你", "好", " 你", "!"});
     check_words("a b c d e f g h i j", 8,
                 (const char *[]){"a", " b", " c", " d", " e", " f", " g", " h"});
+}
+
+TEST(a_chats_reasoning_comes_before_its_answer)
+{
+    static const char answer[] = "{\"choices\": [{\"message\": {\"content\": \"b\", "
+                                 "\"reasoning_content\": \"a\"}}]}",
+                      silent[] = "{\"choices\": [{\"message\": {\"content\": null}}]}";
+    json_t *spoken = parsed(answer), *empty = parsed(silent),
+           *same = parsed("{\"choices\": [{\"text\": \"a,b\"}]}");
+    spec_live_tokens got, parts, none;
+    assert_works(spec_openai_dialect.read_text(&got, spoken, &error));
+    assert_works(spec_openai_dialect.read_text(&parts, same, &error));
+    assert_works(spec_openai_dialect.read_text(&none, empty, &error));
+    assert_int_equal(got.n, 2);
+    assert_int_equal(got.token[0], parts.token[0]);
+    assert_int_equal(got.token[1], parts.token[2]);
+    assert_int_equal(none.n, 0);
+    spec_live_tokens_free(&got);
+    spec_live_tokens_free(&parts);
+    spec_live_tokens_free(&none);
+    json_decref(spoken);
+    json_decref(empty);
+    json_decref(same);
 }
 
 TEST(a_prompt_is_sent_to_openais_interface_as_it_is)
