@@ -35,7 +35,7 @@ TEST(speedups_are_quotients_of_hand_made_times)
 /* With one token, the other length's draft calls took twice as long as the costs say. */
 TEST(another_length_says_how_long_drafting_takes)
 {
-    OWNED(spec_result) result;
+    OWNED(spec_result) result, free_drafts;
     const double pass = 20.0 + 1.0, other = pass + 4 * 0.016 + 2 * 2.004,
                  round = pass + 8 * 0.016 + 3 * 2 * 2.004, plain = pass + 2 * 0.016;
     char grid[400];
@@ -48,6 +48,12 @@ TEST(another_length_says_how_long_drafting_takes)
     run(&result, "serve_published", 1, grid);
     assert_near(number(&result, 0, "from_other"), 2.7 * plain / round, 1e-9);
     assert_near(number(&result, 0, "from_other_error"), 2.7 * plain / round / 1.6 - 1.0, 1e-9);
+    /* A speed-up that leaves no time for drafts at all. */
+    run(&free_drafts, "serve_published", 1,
+        "cost = \"roofline:" IDEAL ",parameters=8B,kv_bytes=1MB\"; draft_cost = \"roofline:" IDEAL
+        ",parameters=1B\"; emitted = 2.7; K = 3; batch = 2; context = 500; measured = 1.6; "
+        "plain_ms = 21.032; other = \"1/1.8/9\"");
+    assert_near(number(&free_drafts, 0, "from_other"), 2.7 * plain / (pass + 8 * 0.016), 1e-9);
 }
 
 TEST(without_a_measured_time_nothing_is_fitted)
