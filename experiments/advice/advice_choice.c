@@ -83,8 +83,8 @@ static bool is_sure(const rivals *all, const spec_length_plan *plan, int k)
     return all->loss[k].within >= 1.0 - 2.0 * plan->question->error;
 }
 
-/* Returns the index of the question's length that is most surely within the tolerance, or of the
- * preferred one if that is sure enough. With `run_alone` it considers only lengths that were run
+/* Returns the index of the length that is most probably within the tolerance, or of the preferred
+ * one if its probability suffices. With `run_alone` it considers only lengths that were run
  * (-1: none). */
 static int surest(const rivals *all, const spec_length_plan *plan, int preferred, bool run_alone)
 {
