@@ -48,7 +48,8 @@ ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(P
     $(LOOPS) $(CFLAGS)
 LDLIBS  += $(LIB_LDLIBS) -lm
 
-FOLDERS := base models sim analysis conformance timing experiments api
+TOOLS   := $(addprefix tools/,validate bench advise serve train tune pair)
+FOLDERS := base models sim analysis experiments $(TOOLS) api
 LIB_SRC := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c $(d)/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB     := $(BUILD)/libspeclab.a
@@ -57,13 +58,13 @@ LIB_SO  := $(BUILD)/libspeclab.so
 PIC_FLAGS := -fPIC -fno-semantic-interposition
 $(LIB_OBJ): PIC := $(PIC_FLAGS)
 # What speaks to servers is linked to the program alone.
-LIVE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard live/*.c))
+LIVE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tools/live/*.c))
 LIVE    := $(BUILD)/liblive.a
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c cli/*/*.c))
 BIN     := $(BUILD)/speclab
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-TEST_SRC := $(wildcard $(foreach d,$(FOLDERS) live cli,tests/$(d)/test_*.c tests/$(d)/*/test_*.c \
-    tests/$(d)/*/*/test_*.c))
+TEST_SRC := $(wildcard $(foreach d,$(FOLDERS) tools/live cli,tests/$(d)/test_*.c \
+    tests/$(d)/*/test_*.c tests/$(d)/*/*/test_*.c))
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 TESTS   := $(addsuffix test,$(sort $(dir $(TEST_OBJ))))
 
@@ -124,7 +125,8 @@ endif
 READERS := base/% models/model% models/transform.% models/ngram/corpus.% sim/serving/requests/% \
     models/ngram/text_unit.% models/ngram/vocabulary.% models/rows/% \
     models/transformer/files/% \
-    models/transformer/tokenizer/% conformance/traces/% conformance/samplers/% experiments/%
+    models/transformer/tokenizer/% tools/validate/traces/% tools/validate/samplers/% \
+    experiments/% tools/advise/% tools/serve/% tools/train/% tools/pair/%
 COUNT_asan := $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link)
 $(LIVE_OBJ) $(filter $(READERS:%=$(BUILD)/%),$(LIB_OBJ)): COUNTED = $(COUNT_$(CONFIG))
 # clang takes some ten minutes to instrument the kernels of one instruction set, gcc seconds.
@@ -370,7 +372,7 @@ $(TEST_OBJ:.o=): %: %.o $(SUPPORT_OBJ) | $(LIB_SO)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(link_tests)
 
-$(filter $(BUILD)/tests/live/%,$(TESTS) $(TEST_OBJ:.o=)): $(LIVE)
+$(filter $(BUILD)/tests/tools/live/%,$(TESTS) $(TEST_OBJ:.o=)): $(LIVE)
 
 # The engine's tests, which the thread sanitizer is for.
 ENGINE := $(patsubst %,$(BUILD)/tests/%.o,sim/test_montecarlo sim/test_sources \
@@ -655,11 +657,11 @@ peers-check: $(BIN) ## compare with transformers and llama.cpp: 6 GB (ONLY=NAMES
 	@tests/peers/peers.py $(BIN) $(value ONLY)
 
 .PHONY: served-check
-served-check: $(BIN) $(BUILD)/tests/live/test ## judge faulty servers and a real llama-server
+served-check: $(BIN) $(BUILD)/tests/tools/live/test ## judge faulty servers and a real llama-server
 	@.ci/libraries peers
-	@tests/run.sh --tag server $(BUILD)/tests/live/test
-	@tests/live/served_check.py $(BIN)
-	@tests/live/drive_check.py $(BIN)
+	@tests/run.sh --tag server $(BUILD)/tests/tools/live/test
+	@tests/tools/live/served_check.py $(BIN)
+	@tests/tools/live/drive_check.py $(BIN)
 	@tests/changed.sh --record served $(served_paths)
 
 .PHONY: man
@@ -739,7 +741,7 @@ gpu_paths    := models/gpu models/transformer/engine models/transformer/kernels 
     $(wildcard sim/*device* sim/decode*.[ch]) sim/draft sim/verify tests/models/gpu \
     $(wildcard tests/sim/test_*gpu* tests/sim/test_*device*) tests/simulator tests/card \
     tests/bench/gpu
-served_paths := live cli/verb_served.c cli/verb_drive.c tests/live conformance/traces
+served_paths := tools/live cli/verb_served.c cli/verb_drive.c tests/tools/live tools/validate/traces
 web_paths    := web base api include cli/report tests/web tests/cli/report_oracle.py
 python_paths := python api include packaging/libspeclab.map tests/python docs/python.md
 deb_paths    := packaging cli/install.sh cli/man.sh tests/deb.sh tests/chroot.sh docs/packages.md

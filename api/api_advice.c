@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Recommends a draft length for an engine, from its logs, using experiments/advice. */
+/* Recommends a draft length for an engine, from its logs, using tools/advise. */
 #include "api/lab.h"
 #include "api/lab_table.h"
 
 #include "base/json_memory.h"
 #include "base/memory_text.h"
-#include "experiments/advice/advice_report.h"
-#include "experiments/advice/asked_advice.h"
 #include "speclab/no_memory.h"
+#include "tools/advise/advice_report.h"
+#include "tools/advise/asked_advice.h"
 
 #include <math.h>
 #include <stdlib.h>

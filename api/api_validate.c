@@ -3,8 +3,8 @@
 #include "api/lab.h"
 
 #include "base/memory_text.h"
-#include "conformance/validate_report.h"
 #include "speclab/no_memory.h"
+#include "tools/validate/validate_report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ _Static_assert(SPECLAB_PASS == (int)SPEC_VERDICT_PASS && SPECLAB_FAIL == (int)SP
                    SPECLAB_LOSSY == (int)SPEC_VERDICT_LOSSY &&
                    SPECLAB_INCONCLUSIVE == (int)SPEC_VERDICT_INCONCLUSIVE &&
                    SPECLAB_DEPENDENT == (int)SPEC_VERDICT_DEPENDENT,
-               "the verdicts of the header are those of conformance/validate.h");
+               "the verdicts of the header are those of tools/validate/validate.h");
 
 typedef struct {
     speclab_validate_options options;

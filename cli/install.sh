@@ -80,7 +80,7 @@ install_all() {
     sed "s|@UP@|$up|" "$built/library/speclab.pc" >"$lib/pkgconfig/speclab.pc"
     chmod 644 "$lib/pkgconfig/speclab.pc"
     add "$lib/pkgconfig" speclab.pc
-    copy 644 "$share/adapters" conformance/adapters/*.*
+    copy 644 "$share/adapters" tools/validate/adapters/*.*
     copy 644 "$share/experiments/cfg" experiments/cfg/*.cfg
     copy 644 "$share/plots" plots/*.gp
     copy 644 "$share/docs" docs/*.md

@@ -10,7 +10,7 @@
 #include "base/cpu.h"
 #include "base/names.h"
 #include "base/table.h"
-#include "conformance/samplers/supervisor.h"
+#include "tools/validate/samplers/supervisor.h"
 
 #include <errno.h>
 #include <gsl/gsl_errno.h>

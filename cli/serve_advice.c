@@ -5,7 +5,7 @@
 #include "cli/page.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
-#include "experiments/serving/serving_advice.h"
+#include "tools/serve/serving_advice.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -5,10 +5,10 @@
 #define SPECLAB_TRAIN_CURVE_H
 
 #include "base/table.h"
-#include "experiments/train/exit_score.h"
-#include "experiments/train/training_score.h"
-#include "experiments/train/training_speed.h"
-#include "experiments/train/training_state.h"
+#include "tools/train/exit_score.h"
+#include "tools/train/training_score.h"
+#include "tools/train/training_speed.h"
+#include "tools/train/training_state.h"
 
 typedef struct {
     spec_table table;

@@ -7,8 +7,8 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "conformance/traces/trace_write.h"
-#include "conformance/validate.h"
+#include "tools/validate/traces/trace_write.h"
+#include "tools/validate/validate.h"
 
 typedef struct {
     spec_options common;

@@ -8,10 +8,10 @@
 #include "cli/stop.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
-#include "conformance/calibrate.h"
-#include "conformance/validate_report.h"
 #include "experiments/group_file.h"
 #include "speclab/no_memory.h"
+#include "tools/validate/calibrate.h"
+#include "tools/validate/validate_report.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

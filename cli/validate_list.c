@@ -2,9 +2,9 @@
 #include "cli/validate_list.h"
 
 #include "cli/list_page.h"
-#include "conformance/mutants/mutants.h"
-#include "conformance/traces/trace_evidence.h"
-#include "conformance/validate_report.h"
+#include "tools/validate/mutants/mutants.h"
+#include "tools/validate/traces/trace_evidence.h"
+#include "tools/validate/validate_report.h"
 
 #include <string.h>
 

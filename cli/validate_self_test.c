@@ -5,8 +5,8 @@
 #include "cli/stop.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
-#include "conformance/self_test.h"
-#include "conformance/validate_report.h"
+#include "tools/validate/self_test.h"
+#include "tools/validate/validate_report.h"
 
 static int fill(spec_table *table, const spec_self_test_result *result)
 {

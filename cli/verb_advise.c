@@ -6,10 +6,10 @@
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
-#include "experiments/advice/advice_report.h"
-#include "experiments/advice/asked_advice.h"
-#include "experiments/advice/log_format.h"
 #include "speclab/no_memory.h"
+#include "tools/advise/advice_report.h"
+#include "tools/advise/asked_advice.h"
+#include "tools/advise/log_format.h"
 
 #include <math.h>
 #include <stdlib.h>

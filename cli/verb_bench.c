@@ -15,10 +15,10 @@
 #include "models/model_open.h"
 #include "models/transformer/engine/device.h"
 #include "models/transformer/engine/transformer.h"
-#include "timing/timing_advice.h"
-#include "timing/timing_online_report.h"
-#include "timing/timing_page.h"
-#include "timing/timing_report.h"
+#include "tools/bench/timing_advice.h"
+#include "tools/bench/timing_online_report.h"
+#include "tools/bench/timing_page.h"
+#include "tools/bench/timing_report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "cli/page.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
-#include "live/drive_report.h"
 #include "speclab/no_memory.h"
+#include "tools/live/drive_report.h"
 
 #include <errno.h>
 #include <stdlib.h>

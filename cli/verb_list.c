@@ -8,10 +8,10 @@
 #include "base/hardware.h"
 #include "base/memory_text.h"
 #include "base/names.h"
-#include "experiments/advice/diagnosis.h"
-#include "experiments/advice/engine_settings.h"
 #include "experiments/catalogue.h"
 #include "models/transformer/engine/device.h"
+#include "tools/advise/diagnosis.h"
+#include "tools/advise/engine_settings.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -14,14 +14,14 @@
 #include "cli/side_models.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
-#include "experiments/pair/pair_report.h"
-#include "experiments/pair/pair_rows.h"
-#include "live/live_prompts.h"
 #include "models/model_open.h"
 #include "models/rows/rows.h"
 #include "models/transformer/engine/transformer.h"
 #include "speclab/no_memory.h"
-#include "timing/timing_prompts.h"
+#include "tools/bench/timing_prompts.h"
+#include "tools/live/live_prompts.h"
+#include "tools/pair/pair_report.h"
+#include "tools/pair/pair_rows.h"
 
 #include <math.h>
 #include <stdlib.h>

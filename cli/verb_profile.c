@@ -4,9 +4,9 @@
 #include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "experiments/advice/profile_settings.h"
-#include "experiments/advice/say.h"
+#include "experiments/report/say.h"
 #include "speclab/no_memory.h"
+#include "tools/advise/profile_settings.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include "cli/page.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
-#include "live/local_scorer.h"
-#include "live/served.h"
 #include "speclab/no_memory.h"
+#include "tools/live/local_scorer.h"
+#include "tools/live/served.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,13 +8,13 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/settings.h"
-#include "experiments/train/training_settings.h"
-#include "experiments/train/training_setup.h"
-#include "experiments/train/training_state.h"
 #include "models/model_open.h"
 #include "models/train/losses.h"
 #include "models/transformer/files/checkpoint.h"
 #include "speclab/no_memory.h"
+#include "tools/train/training_settings.h"
+#include "tools/train/training_setup.h"
+#include "tools/train/training_state.h"
 
 #include <limits.h>
 #include <math.h>

@@ -9,13 +9,13 @@
 #include "analysis/statistics/moments.h"
 #include "base/build_info.h"
 #include "base/progress.h"
-#include "experiments/train/training_texts.h"
-#include "experiments/tune/skip_scores.h"
-#include "experiments/tune/skip_search.h"
+#include "experiments/training_texts.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "models/transformer/files/checkpoint.h"
 #include "sim/chance/rng.h"
+#include "tools/tune/skip_scores.h"
+#include "tools/tune/skip_search.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>

@@ -11,11 +11,11 @@
 #include "base/progress.h"
 #include "cli/figures/figure.h"
 #include "cli/page.h"
-#include "conformance/fixtures/fixtures_rows.h"
-#include "conformance/power_check.h"
-#include "conformance/samplers/child_environment.h"
-#include "conformance/traces/trace.h"
-#include "conformance/validate_report.h"
+#include "tools/validate/fixtures/fixtures_rows.h"
+#include "tools/validate/power_check.h"
+#include "tools/validate/samplers/child_environment.h"
+#include "tools/validate/traces/trace.h"
+#include "tools/validate/validate_report.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,8 +7,8 @@
 #define SPECLAB_GENERATION_SEGMENTS_H
 
 #include "analysis/statistics/bounded_ratio.h"
-#include "timing/machine_load.h"
-#include "timing/timing_trust.h"
+#include "tools/bench/machine_load.h"
+#include "tools/bench/timing_trust.h"
 
 enum { SPEC_SEGMENTS_MAX = 1024 };
 

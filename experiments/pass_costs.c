@@ -5,7 +5,7 @@
 #include "experiments/measures/measures.h"
 #include "experiments/measures/plan_files.h"
 #include "speclab/no_memory.h"
-#include "timing/timing_result.h"
+#include "tools/bench/timing_result.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -39,7 +39,7 @@ BEGIN {
     except("`%s`[^;]*(m->name|table->column\\[column\\])", "a column of a measure of speclab")
     except("^cli/(output|main|fields|verb_generate)\\.c.*stdout", "the streams of the program")
     except("spec_escape_shell(_fit|_file)?\\(", "a word of a shell")
-    except("^conformance/samplers/protocol\\.c.*> '~'", "the name of a sampler is ASCII")
+    except("^tools/validate/samplers/protocol\\.c.*> '~'", "the name of a sampler is ASCII")
     except("--scopes %s.*spec_validate_report_scope", "V, DV or S")
     except("^mpi/.*freopen\\(\"/dev/null\", \"w\", stdout\\)", "writes nothing")
     except("^cli/(main|fields)\\.c.*puts\\(\"speclab \" SPEC_VERSION", "a constant")

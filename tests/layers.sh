@@ -7,8 +7,7 @@
 # breach of each kind. Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
 sources() {
-    find include base models sim analysis conformance timing experiments api web live cli mpi \
-        tests \
+    find include base models sim analysis experiments tools api web cli mpi tests \
         \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort
 }
 status=0
@@ -21,26 +20,34 @@ BEGIN {
     may["models"] = may["base"] " models"
     may["sim"] = may["models"] " sim"
     may["analysis"] = may["base"] " analysis"
-    may["conformance"] = may["sim"] " analysis conformance"
-    may["timing"] = may["sim"] " analysis timing"
-    may["experiments"] = may["conformance"] " timing experiments"
-    may["api"] = may["experiments"] " api"
+    # A tool uses no other tool, with two exceptions: measures may take the costs that bench has
+    # measured, and the verbs of live servers judge and advise as validate and advise do.
+    may["tools/validate"] = may["sim"] " analysis tools/validate"
+    may["tools/bench"] = may["sim"] " analysis tools/bench"
+    may["experiments"] = may["tools/bench"] " experiments"
+    split("advise serve train tune pair", tools, " ")
+    for (i in tools) {
+        may["tools/" tools[i]] = may["experiments"] " tools/" tools[i]
+        library = library " tools/" tools[i]
+    }
+    may["tools/live"] = may["tools/validate"] " tools/bench experiments tools/advise tools/live"
+    may["api"] = may["tools/validate"] " tools/bench experiments" library " api"
     may["web"] = "speclab web"
-    may["web_system"] = may["experiments"] " web" # stands in for modules of the library
-    may["live"] = may["experiments"] " live"
-    may["cli"] = may["experiments"] " live cli"
+    may["web_system"] = may["api"] " web" # stands in for modules of the library
+    may["cli"] = may["api"] " tools/live cli"
     may["mpi"] = may["cli"]
     # Files of a library folder that keep state of the process, with the reason.
     keeps["base/cpu.c"] = "the limit of the instruction set: no result depends on it"
     keeps["base/json_memory.c"] = "jansson has one allocator per process"
     keeps["base/progress.c"] = "standard error has one progress line"
-    keeps["conformance/fixtures/design_cover.c"] = "the fixtures of the design, generated once"
-    keeps["conformance/mutants/mutants_pairs.c"] = "the mistakes in pairs, generated once"
+    keeps["tools/validate/fixtures/design_cover.c"] = "the fixtures of the design, generated once"
+    keeps["tools/validate/mutants/mutants_pairs.c"] = "the mistakes in pairs, generated once"
     keeps["models/gpu/simt.h"] = "shared memory of a simulated block, in tests alone"
 }
 FNR == 1 {
     split(FILENAME, part, "/")
-    folder = part[1] == "tests" ? part[2] : part[1]
+    from = part[1] == "tests" ? 2 : 1
+    folder = part[from] (part[from] == "tools" ? "/" part[from + 1] : "")
     if (folder == "simulator") folder = "models"
     if (part[1] == "web" && part[2] == "system") folder = "web_system"
     if (folder ~ /^(bench|fuzz|peers|support)$/) folder = "cli"
@@ -50,7 +57,7 @@ FNR == 1 {
     seen[name] = FILENAME
     files++
 }
-part[1] in may && part[1] !~ /^(cli|mpi|include)$/ && !(FILENAME in keeps) {
+part[1] != "tests" && folder in may && part[1] !~ /^(cli|mpi|include)$/ && !(FILENAME in keeps) {
     variable = $0 ~ /^(static|_Thread_local)[ \t]/ && $0 !~ /\(/ &&
         $0 !~ /[^*]const [a-z_]+(\[| =|;)/ && $0 ~ /(;|=|\{)/ &&
         $0 !~ /^static (inline )?(const|struct [a-z_]+ \{)/ &&
@@ -71,7 +78,8 @@ part[1] !~ /^(models|tests)$/ && /(ends\.(n|token)|spec_text_ends_has)[^_a-z]/ {
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
     path = $0; sub(/^[^"]*"/, "", path); sub(/".*/, "", path)
-    top = path; sub(/\/.*/, "", top)
+    split(path, to, "/")
+    top = to[1] (to[1] == "tools" ? "/" to[2] : "")
     if (path !~ /\// || top == "..") {
         print FILENAME ":" FNR ": include paths start at the root: " path
         bad++

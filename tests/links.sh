@@ -75,7 +75,7 @@ twice=$(awk -F'[][]' '/^\| \[/ {
 [ -z "$twice" ] || fail "docs/references.md: $twice"
 
 columns=$(awk '/ columns[a-z_]*\[\] = /{on = 1} on{print} /;/{on = 0}' \
-    experiments/measures/measure_*.c timing/*.c |
+    experiments/measures/measure_*.c tools/*/measure_*.c tools/bench/*.c |
     grep -oE '"[^"]+"' | tr -d '"' | sort -u)
 for column in $columns; do
     bare=$(printf '%s\n' "$column" | sed -E 's/_(se|theory|z|var)$//')
@@ -84,7 +84,7 @@ for column in $columns; do
 done
 
 names='s/^ *\.name = "\([a-z_]*\)",.*/\1/p'
-for measure in $(sed -n "$names" experiments/measures/measure_*.c); do
+for measure in $(sed -n "$names" experiments/measures/measure_*.c tools/*/measure_*.c); do
     grep -q "^| \`$measure\` |" docs/formats.md ||
         fail "docs/formats.md: no row for measure $measure"
 done

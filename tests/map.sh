@@ -40,23 +40,26 @@ analysis/acceptance|acceptance from an engine's counts: intervals, mixtures, oth
 analysis/rules|acceptance by rule, and the optimum over all rules
 analysis/serving|serving under load: rounds of requests, capacity, batch, latency
 analysis/statistics|tests, intervals and sums
-conformance|`validate` tests whether a sampler is lossless
-conformance/fixtures|the inputs of the test: rows, draft trees and states
-conformance/samplers|access to the sampler under test: plug-ins, subprocesses, built-in rules
-conformance/evidence|p-values and bets, from the sampler's tokens
-conformance/mutants|samplers with a known mistake, for the self-test
-conformance/traces|recorded runs of a serving engine
-conformance/adapters|Python adapters for vLLM, FlashInfer, SGLang, Hugging Face and llama.cpp
-timing|`bench`: measured speed beside its prediction
+tools/validate|`validate` tests whether a sampler is lossless
+tools/validate/fixtures|the inputs of the test: rows, draft trees and states
+tools/validate/samplers|access to the sampler under test: plug-ins, subprocesses, built-in rules
+tools/validate/evidence|p-values and bets, from the sampler's tokens
+tools/validate/mutants|samplers with a known mistake, for the self-test
+tools/validate/traces|recorded runs of a serving engine
+tools/validate/adapters|Python adapters for vLLM, FlashInfer, SGLang, Hugging Face and llama.cpp
+tools/bench|`bench`: measured speed beside its prediction
 experiments|experiments as data: configuration, grids, result files
-experiments/pair|`pair`: how well several drafts predict one target, along texts that it writes
-experiments/advice|`advise`: from logs of an engine to a draft length, with evidence
-experiments/advice/readers|logs, metrics and responses of engines, a reader for each form
 experiments/cfg|the experiments that speclab brings, one file each
-experiments/measures|what an experiment computes at a grid point, one file each
+experiments/measures|what an experiment computes at a point, one file each; some are in tools/
 experiments/report|reports and findings in Markdown
 experiments/text|texts that experiments learn from; they never change
-live|asks live servers over HTTP: `served` judges their text, `drive` measures their speed
+tools/serve|`serve`: serving beside its theory, and published claims about it
+tools/train|`train`: drafts, heads and models, from texts
+tools/tune|`tune`: which layers a draft made of its target should skip
+tools/pair|`pair`: how well several drafts predict one target, along texts that it writes
+tools/advise|`advise`: from logs of an engine to a draft length, with evidence
+tools/advise/readers|logs, metrics and responses of engines, a reader for each form
+tools/live|asks live servers over HTTP: `served` judges their text, `drive` measures their speed
 api|the functions of the library, one api_TOPIC.c each
 python/speclab|the Python package over the library, one module for each of its topics
 web|the web page: questions of its scripts, answered by the library
@@ -71,10 +74,9 @@ tests/base|unit tests of base/
 tests/models|unit tests of models/
 tests/sim|unit tests of sim/
 tests/analysis|unit tests of analysis/
-tests/conformance|unit tests of conformance/
-tests/live|unit tests of live/, a server with mistakes, and the check on a real one
-tests/timing|unit tests of timing/
 tests/experiments|unit tests of experiments/
+tests/tools|unit tests of tools/
+tests/tools/live|unit tests of tools/live/, a server with mistakes, and the check on a real one
 tests/api|unit tests of api/
 tests/web|the page's answers on this machine and as WebAssembly
 tests/cli|tests that run the program

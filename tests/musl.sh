@@ -17,7 +17,7 @@ for name in gsl jansson.h jansson_config.h pcre2.h zlib.h zconf.h linux asm asm-
         [ ! -e "$folder/$name" ] || ln -sfn "$(realpath "$folder/$name")" "$headers/$name"
     done
 done
-set -- $(find base models sim analysis conformance timing experiments api cli live -name '*.c' |
+set -- $(find base models sim analysis experiments tools api cli -name '*.c' |
     grep -v '_neon[.]c')
 printf '%s\n' "$@" | xargs -P "$(nproc)" -n 8 musl-gcc -std=c11 -fsyntax-only -w -fopenmp \
     -D_GNU_SOURCE -DSPEC_VERSION='"0"' -Iinclude -I. -I"$headers"

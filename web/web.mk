@@ -32,9 +32,9 @@ JANSSON_SRC := $(filter-out %/pack_unpack.c %/version.c,$(wildcard $(JANSSON)/*.
 
 # Without GPUs, other processes, threads, PCRE2 and validation; web/system has the few functions of
 # these that the rest calls. Profiles of acceptance are read by a part of models/import.
-WASM_ABSENT := models/gpu/% models/import/% conformance/% experiments/tune/% \
-    api/api_validate.c base/thread_pool.c base/progress.c base/terminal.c timing/machine_load.c \
-    models/transformer/tokenizer/tokenizer_bpe.c
+WASM_ABSENT := models/gpu/% models/import/% tools/validate/% tools/tune/% \
+    api/api_validate.c base/thread_pool.c base/progress.c base/terminal.c \
+    tools/bench/machine_load.c models/transformer/tokenizer/tokenizer_bpe.c
 WASM_SRC := $(filter-out $(WASM_ABSENT) %_avx2.c %_avx512.c %_vnni.c %_neon.c %_dotprod.c,$(LIB_SRC) \
     $(wildcard web/*.c web/system/*.c)) models/import/json_values.c
 WASM_OBJ := $(WASM_SRC:%.c=$(WASM)/%.o) $(GSL_SRC:%.c=%.o) $(JANSSON_SRC:%.c=%.o)

@@ -42,7 +42,7 @@ int spec_heavy_traffic_of_life(spec_heavy_traffic *ret, const spec_request_life 
  * This requires 1 - load <= min(shape, 4)/20. Quantiles of step times also require shape >= 1 and a
  * prompt that adds at most .4 of the mean that all requests add to a step. Otherwise the result is
  * NaN. The latency takes O(n) for a life of n steps, with a factor of about 40. Checked by:
- * simulation (tests/experiments/serving). docs/formulas/serving.md#near-capacity-percentiles */
+ * simulation (tests/tools/serve). docs/formulas/serving.md#near-capacity-percentiles */
 double spec_heavy_traffic_batch_quantile(double q, const spec_heavy_traffic *limit,
                                          const spec_branching *branching);
 double spec_heavy_traffic_step_quantile(double q, const spec_heavy_traffic *limit,

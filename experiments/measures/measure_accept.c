@@ -9,7 +9,7 @@
 #include "models/synthetic/fixed_row.h"
 #include "sim/output_law.h"
 #include "speclab/no_memory.h"
-#include "timing/acceptance_theory.h"
+#include "tools/bench/acceptance_theory.h"
 
 #include <errno.h>
 #include <gsl/gsl_sort.h>

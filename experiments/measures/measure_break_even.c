@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
-#include "experiments/serving/serving_choices.h"
+#include "experiments/serving_choices.h"
 #include "speclab/no_memory.h"
 
 #include "analysis/capped_geometric.h"

@@ -11,7 +11,7 @@
 #include "models/rows/rows.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
-#include "timing/acceptance_theory.h"
+#include "tools/bench/acceptance_theory.h"
 
 #include <errno.h>
 #include <math.h>

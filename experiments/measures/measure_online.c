@@ -4,7 +4,7 @@
 
 #include "analysis/statistics/moments.h"
 #include "base/noise.h"
-#include "experiments/train/training_texts.h"
+#include "experiments/training_texts.h"
 #include "models/row.h"
 #include "models/train/draft_learner.h"
 #include "models/transformer/engine/logits.h"

@@ -4,7 +4,7 @@
 #include "analysis/rules/overlap.h"
 #include "experiments/measures/trajectory.h"
 #include "models/row.h"
-#include "timing/acceptance_theory.h"
+#include "tools/bench/acceptance_theory.h"
 
 #include <string.h>
 

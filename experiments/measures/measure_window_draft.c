@@ -2,11 +2,11 @@
 #include "base/stop_flag.h"
 #include "experiments/measures/measures.h"
 
+#include "analysis/acceptance/exact_walk.h"
 #include "analysis/rules/overlap.h"
 #include "analysis/speedup.h"
 #include "analysis/statistics/moments.h"
-#include "experiments/train/exact_walk.h"
-#include "experiments/train/training_texts.h"
+#include "experiments/training_texts.h"
 #include "models/transformed_model.h"
 #include "models/transformer/engine/pass_work.h"
 #include "sim/chance/rng.h"

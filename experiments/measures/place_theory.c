@@ -4,7 +4,7 @@
 #include "analysis/places.h"
 #include "models/rows/rows.h"
 #include "speclab/no_memory.h"
-#include "timing/acceptance_theory.h"
+#include "tools/bench/acceptance_theory.h"
 
 #include <errno.h>
 #include <limits.h>

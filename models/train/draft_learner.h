@@ -2,7 +2,7 @@
 /* draft_learner: trains a draft model step by step, on batches that the caller fills.
  * It serves drafts that learn while they draft [Liu24]. The learning rate is constant, because we
  * do not know how many steps will follow; the rest is as in ordinary training
- * (experiments/train/training.h). The learner owns its batch and a copy of the weights. */
+ * (tools/train/training.h). The learner owns its batch and a copy of the weights. */
 #ifndef SPECLAB_DRAFT_LEARNER_H
 #define SPECLAB_DRAFT_LEARNER_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/memory_text.h"
-#include "conformance/validate_report.h"
 #include "models/transform.h"
 #include "sim/chance/rng.h"
 #include "sim/verify/verify.h"
 #include "speclab/speclab.h"
-#include "tests/conformance/validation.h"
 #include "tests/support/support.h"
+#include "tests/tools/validate/validation.h"
+#include "tools/validate/validate_report.h"
 
 #include <pthread.h>
 #include <string.h>

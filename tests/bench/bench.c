@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "conformance/samplers/supervisor.h"
 #include "tests/bench/bench.h"
+#include "tools/validate/samplers/supervisor.h"
 
 #include "base/cpu.h"
 #include "tests/bench/yardstick.h"

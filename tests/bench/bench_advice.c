@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/counter_differences.h"
-#include "experiments/advice/log_file.h"
-#include "experiments/advice/observed_sums.h"
 #include "tests/bench/bench.h"
+#include "tools/advise/counter_differences.h"
+#include "tools/advise/log_file.h"
+#include "tools/advise/observed_sums.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "conformance/evidence/evidence.h"
-#include "conformance/samplers/sampler_host.h"
 #include "sim/chance/rng.h"
 #include "tests/bench/bench.h"
+#include "tools/validate/evidence/evidence.h"
+#include "tools/validate/samplers/sampler_host.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -185,12 +185,13 @@ const spec_bench_row spec_bench_conformance[] = {
     {ROW("pipe: the same, counted too", "exec:@/clients/token_client", "blind-64", 1, BATCH, false,
          true)},
     {ROW("pipe: a process in Python, verified",
-         "exec:python3 conformance/adapters/token_sampler.py", "blind-64", 1, BATCH, false, false),
+         "exec:python3 tools/validate/adapters/token_sampler.py", "blind-64", 1, BATCH, false,
+         false),
      .asked = 20e3},
     {ROW("pipe: the same, by lines of JSON",
-         "exec:python3 conformance/adapters/token_sampler.py json", "blind-64", 1, BATCH, false,
+         "exec:python3 tools/validate/adapters/token_sampler.py json", "blind-64", 1, BATCH, false,
          false)},
     {ROW("pipe: a process in Perl, by lines of JSON",
-         "exec:perl conformance/adapters/token_sampler.pl", "blind-64", 1, BATCH, false, false)},
+         "exec:perl tools/validate/adapters/token_sampler.pl", "blind-64", 1, BATCH, false, false)},
     {.work = NULL},
 };

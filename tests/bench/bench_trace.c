@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "conformance/traces/trace.h"
-#include "conformance/traces/trace_write.h"
 #include "tests/bench/bench.h"
+#include "tools/validate/traces/trace.h"
+#include "tools/validate/traces/trace_write.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/noise.h"
-#include "experiments/train/training.h"
 #include "models/context.h"
 #include "models/model_open.h"
 #include "models/train/sgemm.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/bench/bench.h"
+#include "tools/train/training.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* endings: every verb, with commands that show how it ends.
- * The verbs `served` and `drive` need servers: they are in tests/live. SPECLAB names the
+ * The verbs `served` and `drive` need servers: they are in tests/tools/live. SPECLAB names the
  * program. */
 #ifndef SPECLAB_TESTS_ENDINGS_H
 #define SPECLAB_TESTS_ENDINGS_H

@@ -2,11 +2,11 @@
 /* The verb advise: its exit codes, its answer, its files and its figure. SPECLAB names the program.
  */
 #include "cli/verb.h"
-#include "experiments/advice/log_format.h"
 #include "tests/cli/result_table.h"
 #include "tests/support/child.h"
 #include "tests/support/picture.h"
 #include "tests/support/support.h"
+#include "tools/advise/log_format.h"
 
 #include <math.h>
 #include <stdbool.h>

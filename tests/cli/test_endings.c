@@ -130,8 +130,8 @@ TEST(the_table_has_every_verb)
     int n = 0;
     for (const char *line = help; (line = strstr(line, "\n  ")) != NULL; line += 3) {
         bool known = line[3] == '$' || line[3] == ' ' ||
-                     strncmp(line + 3, "served ", 7) == 0 || /* see tests/live/test_served_verb.c */
-                     strncmp(line + 3, "drive ", 6) == 0;    /* see tests/live/test_drive_verb.c */
+                     strncmp(line + 3, "served ", 7) == 0 || /* in tests/tools/live */
+                     strncmp(line + 3, "drive ", 6) == 0;    /* in tests/tools/live */
         for (size_t i = 0; i < N_VERBS && !known; i++) {
             const size_t length = strlen(name_of(i));
             known = strncmp(line + 3, name_of(i), length) == 0 && line[3 + length] == ' ';

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speclab validate as its users run it. SPECLAB names the program. */
-#include "conformance/validate.h"
 #include "tests/support/child.h"
 #include "tests/support/support.h"
+#include "tools/validate/validate.h"
 
 #include <jansson.h>
 #include <signal.h>

@@ -15,7 +15,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
-#include "timing/timing_prompts.h"
+#include "tools/bench/timing_prompts.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* Fuzz logs of engines: any bytes must give an advice or a one-line error, in little memory.
  * Sums have finite counts within their bounds. Advice takes far longer than reading, so it is
  * computed, with its report and its table, for one input in eight. */
-#include "experiments/advice/advice_report.h"
+#include "tools/advise/advice_report.h"
 
 #include <math.h>
 #include <stdlib.h>

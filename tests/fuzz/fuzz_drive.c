@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzz what `drive` reads: streams of events in each dialect, /metrics, and files of --capture. The
  * first byte chooses. Any bytes give numbers within their ranges, or one line. */
-#include "live/drive_blocks.h"
-#include "live/events.h"
-#include "live/streams.h"
+#include "tools/live/drive_blocks.h"
+#include "tools/live/events.h"
+#include "tools/live/streams.h"
 
 #include "base/json_memory.h"
 

@@ -2,7 +2,7 @@
 /* Fuzz a sampler process's output: the first byte chooses hello, frames or lines, and the request.
  * Any bytes after it must be read, waited for, or refused in a one-line error. No byte may be
  * written outside the batch. */
-#include "conformance/samplers/protocol.h"
+#include "tools/validate/samplers/protocol.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzz the answers of servers: any JSON must give what was asked for, or one line. The first byte
  * chooses the dialect. Scores are in descending order, of distinct tokens, and sum to at most 1. */
-#include "live/dialects.h"
+#include "tools/live/dialects.h"
 
 #include "base/json_memory.h"
 

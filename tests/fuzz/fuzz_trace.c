@@ -2,7 +2,7 @@
 /* Fuzz traces, speclab's own and servers' responses, at the temperature of the rows and at another:
  * any bytes must give a verdict or a one-line error that names the file, quickly and in little
  * memory. A verdict has finite capitals and p-values, and a detectable difference of at most 1. */
-#include "conformance/traces/trace.h"
+#include "tools/validate/traces/trace.h"
 
 #include <assert.h>
 #include <math.h>

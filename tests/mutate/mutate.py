@@ -34,7 +34,7 @@ EQUIVALENT = os.path.join(ROOT, "tests", "mutate", "equivalent.txt")
 BUILD = os.path.join(ROOT, "build", "release")
 LIBRARY = os.path.join(BUILD, "libspeclab.a")
 LONGEST_TEST = 120  # seconds of processor time, until a healthy run has said how long it takes
-FOLDERS = "base models sim analysis conformance timing experiments api cli".split()
+FOLDERS = "base models sim analysis experiments tools api cli".split()
 FEWEST = 10  # mutants of a folder in a sample
 COMPILING = threading.Lock()  # an object that several mutants need
 MOST_SLOW = 4  # of the tests that take longer than reach.SLOWEST: those that enter least
@@ -191,6 +191,8 @@ def sample_of(seed, n):
     order = collections.defaultdict(list)
     for path in reach.sources(FOLDERS):
         if path.endswith(("_neon.c", "_dotprod.c")) or path not in commands.compile:
+            continue
+        if path.startswith("tools/live/"):  # its tests ask servers, for minutes
             continue
         text, mutants = mutants_of(os.path.join(ROOT, path))
         seen = collections.Counter()

@@ -2,7 +2,7 @@
 #include "tests/support/bench_table.h"
 
 #include "tests/support/support.h"
-#include "timing/timing_report.h"
+#include "tools/bench/timing_report.h"
 
 #include <assert.h>
 #include <math.h>

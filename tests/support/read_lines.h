@@ -4,9 +4,9 @@
 #ifndef SPECLAB_TESTS_READ_LINES_H
 #define SPECLAB_TESTS_READ_LINES_H
 
-#include "experiments/advice/log_format.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
+#include "tools/advise/log_format.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #include "tests/support/support.h"
 
 #include "base/clock.h"
-#include "conformance/samplers/child_environment.h"
-#include "conformance/samplers/supervisor.h"
 #include "tests/support/child.h"
 #include "tests/support/simulated_card.h"
+#include "tools/validate/samplers/child_environment.h"
+#include "tools/validate/samplers/supervisor.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -5,7 +5,7 @@
 
 #include "tests/support/paced_model.h"
 #include "tests/support/table_model.h"
-#include "timing/timing_prediction.h"
+#include "tools/bench/timing_prediction.h"
 
 /* Makes a pair whose draft tokens are accepted with probability .7 in every context. A plain token
  * takes 27.1 ms, a draft token 3.85 ms; each further token of a pass takes `more` seconds. 40 texts

@@ -16,7 +16,7 @@ import torch
 from transformers.generation.candidate_generator import SinglePositionMultiTokenCandidateGenerator
 from transformers.generation.utils import _speculative_sampling
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../conformance/adapters"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools/validate/adapters"))
 import client  # noqa: E402
 
 VARIANT = sys.argv[1]

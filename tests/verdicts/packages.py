@@ -140,7 +140,7 @@ def llama(folder):
 
     shared = [compiled(f"{source}/{name}") for name in LLAMA]
     shared.append(compiled("tests/verdicts/llama_shell.cpp"))
-    server = compiled("conformance/adapters/llama_cpp.cpp")
+    server = compiled("tools/validate/adapters/llama_cpp.cpp")
     example = [compiled(f"{source}/examples/speculative/speculative.cpp", "-Dmain=example_main"),
                compiled("tests/verdicts/llama_example.cpp")]
     return {"{llama}": abort_others(f"{BUILD}/llama.so", [*shared, server]),

@@ -4,13 +4,13 @@
     python3 ports.py NAME [NUMBER...]
 
 For samplers that do not run without a GPU or a large package, and for those of articles. Rows and
-tokens are those of conformance/adapters/client.py.
+tokens are those of tools/validate/adapters/client.py.
 """
 import math
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../conformance/adapters"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools/validate/adapters"))
 import client  # noqa: E402
 
 

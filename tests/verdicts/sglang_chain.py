@@ -14,7 +14,7 @@ import sys
 import interpreted  # noqa: F401
 import torch
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../conformance/adapters"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools/validate/adapters"))
 import client  # noqa: E402
 
 FILE = os.path.join(sys.argv[1], "sglang/kernels/ops/speculative/reject_sampling.py")

@@ -182,7 +182,7 @@ SUBJECTS = [
     Subject(
         "transformers-generate", "Hugging Face transformers",
         "`generate(assistant_model=..., do_sample=True)`, the whole loop",
-        "{python} conformance/adapters/transformers_generate.py", "plain-4", "20k", port="token",
+        "{python} tools/validate/adapters/transformers_generate.py", "plain-4", "20k", port="token",
     ),
     Subject(
         "transformers-gemma4", "Hugging Face transformers",

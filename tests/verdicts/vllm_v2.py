@@ -17,7 +17,7 @@ import torch
 import triton
 import triton.language as tl
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../conformance/adapters"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools/validate/adapters"))
 import client  # noqa: E402
 
 FOLDER, METHOD, GRAMMAR = sys.argv[1], sys.argv[2], "grammar" in sys.argv[3:]

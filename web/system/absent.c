@@ -3,7 +3,7 @@
 #include "models/gpu/card.h"
 #include "models/transformer/engine/device.h"
 #include "models/transformer/tokenizer/tokenizer_parts.h"
-#include "timing/machine_load.h"
+#include "tools/bench/machine_load.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks the formulas for the laws of biased rules by hand, and the price of acceptance.
- * tests/timing/test_acceptance_theory.c compares them with the rules' own code. */
+ * tests/tools/bench/test_acceptance_theory.c compares them with the rules' own code. */
 #include "analysis/rules/biased_law.h"
 
 #include "analysis/rules/overlap.h"

@@ -2,7 +2,7 @@
 /* Checks the measure window_draft: rows against each other, bytes counted by hand, refusals. */
 #include "tests/experiments/measures/run_measure.h"
 
-#include "experiments/train/training_texts.h"
+#include "experiments/training_texts.h"
 #include "models/transformer/engine/pass_work.h"
 #include "sim/chance/rng.h"
 #include "tests/support/model_of.h"

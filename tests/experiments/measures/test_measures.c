@@ -4,7 +4,7 @@
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
-#include "timing/timing_report.h"
+#include "tools/bench/timing_report.h"
 
 #include <math.h>
 #include <string.h>
