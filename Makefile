@@ -131,12 +131,13 @@ COUNT_asan := $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link)
 $(LIVE_OBJ) $(filter $(READERS:%=$(BUILD)/%),$(LIB_OBJ)): COUNTED = $(COUNT_$(CONFIG))
 # clang takes some ten minutes to instrument the kernels of one instruction set, gcc seconds.
 GCC := $(if $(filter clang,$(CC_$(CONFIG))),gcc,$(CC))
-# They are optimised and their addresses checked, without the checks of arithmetic, which would take
-# most of the tests' time.
+# Their addresses are checked, by calls: code in their place takes ten times as long to compile. The
+# checks of arithmetic would take most of the tests' time.
 $(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o $(BUILD)/%_neon.o $(BUILD)/%_dotprod.o: \
     CC := $(GCC)
 $(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o $(BUILD)/%_neon.o $(BUILD)/%_dotprod.o: \
-    CFLAGS_asan := -O2 -g1 -fsanitize=address -fno-omit-frame-pointer
+    CFLAGS_asan := -O1 -g1 -fsanitize=address -fno-omit-frame-pointer \
+        --param asan-instrumentation-with-call-threshold=0
 # Without these, gcc does not vectorise square roots and comparisons. Results are the same.
 $(BUILD)/models/train/elements_%.o: LOOPS := -fno-math-errno -fno-trapping-math
 # The simulator's table of instructions: at -O3 it alone takes 20 s to compile.
@@ -349,7 +350,9 @@ $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c) \
 	$(Q)$(link_shared)
 
 # One program for the tests of a folder: build/release/tests/sim/verify/test.
-$(TESTS): | $(PLUGINS) $(CLIENTS) $(if $(filter-out arm64,$(CONFIG)),$(SIMULATORS) $(BENCH_GPU))
+# The tests that `make sanitize` runs need no simulated GPU; `make gpu-check` builds it.
+ON_GPU_NEEDS := $(SIMULATORS) $(BENCH_GPU)
+$(TESTS): | $(PLUGINS) $(CLIENTS) $(if $(filter arm64 asan,$(CONFIG)),,$(ON_GPU_NEEDS))
 $(BUILD)/tests/cli/test: | $(MPI_BIN)
 # Modules of cli/ that tests call; the other tests run the program.
 $(BUILD)/tests/cli/test: $(patsubst %,$(BUILD)/cli/%.o,option_hints report/html_text share \
@@ -506,7 +509,7 @@ gpu-full: gpu-check ## and all of them with a check for races and on nvcc's code
 GPU_QUICK := --only launch_columns,launch_product,sampling_gpu,backend_gpu,passes_gpu \
     $(BUILD)/tests/models/gpu/test
 .PHONY: gpu-reverse
-gpu-reverse: $(GPU_TESTS)
+gpu-reverse: $(GPU_TESTS) $(ON_GPU_NEEDS)
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(ON_GPU)
 
 .PHONY: gpu-races gpu-races-quick
