@@ -13,6 +13,15 @@ double spec_capacity_rate(double extra)
     return extra >= 0.0 ? 1.0 / extra : NAN;
 }
 
+double spec_capacity_limited(double extra, double step, double draft, double held,
+                             double held_rounds, double limit)
+{
+    if (!(extra >= 0.0 && step >= 0.0 && draft >= 0.0 && held_rounds >= 0.0 &&
+          held >= held_rounds && limit > 0.0))
+        return NAN;
+    return 1.0 / (extra + (step * held + draft * held_rounds) / limit);
+}
+
 double spec_capacity_step(double base, double load, double extra, double idle)
 {
     if (!(base > 0.0 && load >= 0.0 && extra >= 0.0 && idle >= 0.0 && idle <= 1.0)) return NAN;

@@ -2,7 +2,7 @@
 /* capacity: the load of an engine, and the means that follow from it for any arrival process.
  * A step takes `base` seconds, and each request adds `extra` seconds in total to the steps of its
  * life. The long-run means hold along every sample path. Pure functions, NaN outside the domain.
- * [Kong26]; docs/formulas/serving.md#capacity. */
+ * [Kong26]; [Nie26]; docs/formulas/serving.md#capacity and #limited-capacity. */
 #ifndef SPECLAB_CAPACITY_H
 #define SPECLAB_CAPACITY_H
 
@@ -16,6 +16,25 @@ double spec_capacity_load(double rate, double extra);
 
 /* Returns the rate at which the load is 1, in requests/s: 1 / extra; inf at extra = 0. */
 double spec_capacity_rate(double extra);
+
+/* Returns a rate above which no scheduler is stable if a step holds at most `limit` units of a
+ * resource, such as slots or tokens of KV cache, and no work is repeated, requests/s.
+ *
+ *     1 / (extra + (step held + draft held_rounds) / limit)
+ *         docs/formulas/serving.md#limited-capacity; [Nie26] for extra = draft = 0
+ *
+ *   extra        as above
+ *   step         the step's own time, s, >= 0
+ *   draft        time that a step adds to it if a request decodes, s, >= 0
+ *   held         mean units that a request holds, summed over the steps of its life, >= 0
+ *   held_rounds  that sum over its rounds only, in [0, held]
+ *   limit        > 0; inf gives spec_capacity_rate
+ * With the slots as the resource and no prefills it is attained: spec_saturation_rate. If held and
+ * held_rounds are both what a request reserves, and the largest reservation is taken off the limit,
+ * it is a rate below which a scheduler that reserves is stable. Checked by: engines that are always
+ * full. */
+double spec_capacity_limited(double extra, double step, double draft, double held,
+                             double held_rounds, double limit);
 
 /* Returns the mean time of a step, s.
  *

@@ -157,6 +157,7 @@ static void fill_row(spec_table *table, const spec_serving_row *row,
     spec_table_number(table, "rate", question->rate);
     spec_table_number(table, "load", row->load);
     spec_table_number(table, "capacity", row->capacity);
+    spec_table_number(table, "capacity_most", row->theory.capacity_most);
     snprintf(state, sizeof state, "%s", spec_serving_state_names[row->state]);
     if (row->state == SPEC_SERVING_SHORT)
         snprintf(state, sizeof state, "%s: needs %" PRIu64 " requests",
@@ -255,6 +256,7 @@ static const char *const columns[] = {"rate",
                                       "as_good",
                                       "state",
                                       "capacity",
+                                      "capacity_most",
                                       "ttft_ms",
                                       "tpot_ms",
                                       "ttft_p50_ms",

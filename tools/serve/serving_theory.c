@@ -35,15 +35,15 @@ static bool is_batch_ahead(const spec_serving_question *question)
     const spec_affine_step *cost = spec_step_cost_affine(question->cost);
     const spec_length_law *prompt = &question->requests.prompt;
     return question->load == SPEC_SERVING_CLOSED && question->plan.stay == 0.0 &&
-           question->process.kind == SPEC_PROCESS_IID &&
+           question->process.kind == SPEC_PROCESS_IID && question->plan.blocks == 0 &&
            spec_length_law_mean(&question->requests.output) >= long_output &&
            question->requests.alpha.kind == SPEC_ALPHA_ONE && cost != NULL && cost->kv == 0.0 &&
            cost->token == 0.0 && cost->draft_token == 0.0 && cost->draft_round == 0.0 &&
            prompt->kind == SPEC_LENGTH_NUMBER && spec_length_law_mean(prompt) == 0.0;
 }
 
-/* Returns whether the step is affine, every request drafts K tokens, and nothing delays or splits a
- * request. */
+/* Returns whether the step is affine, every request drafts K tokens, and the steps of its life add
+ * what theory says, however long it waits for them. */
 static bool has_life(const spec_serving_question *question, const spec_serving_way *way)
 {
     const bool rows = question->requests.prompt.kind == SPEC_LENGTH_OF_ROW ||
@@ -55,7 +55,7 @@ static bool has_life(const spec_serving_question *question, const spec_serving_w
            question->process.kind != SPEC_PROCESS_CONTEXT &&
            question->plan.cache == SPEC_CACHE_FREE && question->load != SPEC_SERVING_REPLAY &&
            (is_in_turn || is_batch_ahead(question)) && question->plan.budget == 0 &&
-           question->plan.chunk == 0 && question->plan.blocks == 0;
+           question->plan.chunk == 0;
 }
 
 /* ---- kinds of requests ----------------------------------------------------------------------- */
@@ -204,7 +204,28 @@ static int fill_open(spec_serving_theory *ret, const spec_serving_question *ques
     return GSL_SUCCESS;
 }
 
-/* Fills in everything but #batch-ahead, from the life of a request. */
+/* Fills in the most that an engine can serve with its limits: #limited-capacity. The blocks of a
+ * request hold at least its tokens. */
+static void fill_most(spec_serving_theory *ret, const spec_serving_question *question,
+                      const spec_serving_way *way, const requests_kinds *of,
+                      const spec_request_life *shared, const spec_rounds_law *rounds)
+{
+    const spec_affine_step *cost = spec_step_cost_affine(question->cost);
+    const spec_serving_plan plan = spec_serving_question_plan(question, way);
+    const double extra = spec_request_life_total(shared), draft = ret->base - cost->step,
+                 prompt = of->law.mean_prompt,
+                 in_rounds =
+                     (prompt + way->K + 1.0) * ret->rounds + spec_rounds_law_contexts(rounds),
+                 tokens = plan.blocks > 0 ? (double)plan.blocks * plan.block : INFINITY,
+                 slots = plan.closed || question->batch_limited ? (double)plan.slots : INFINITY;
+    ret->capacity_most =
+        fmin(spec_capacity_limited(extra, cost->step, draft, prompt + in_rounds, in_rounds, tokens),
+             spec_capacity_limited(extra, cost->step, draft, spec_request_life_steps(shared),
+                                   ret->rounds, slots));
+}
+
+/* Fills in everything but #batch-ahead, from the life of a request. If memory is limited, only
+ * capacity_most is known. */
 static int fill_of_lives(spec_serving_theory *ret, const spec_serving_question *question,
                          const spec_serving_way *way, const requests_kinds *of)
 {
@@ -218,6 +239,11 @@ static int fill_of_lives(spec_serving_theory *ret, const spec_serving_question *
     SPEC_TRY(spec_request_kinds_life(&alone, NULL, &of->kinds, &of_alone));
     ret->base = cost->step + (way->K > 0 ? cost->draft_round + cost->draft_pass * way->K : 0.0);
     ret->rounds = spec_rounds_law_mean(&rounds);
+    fill_most(ret, question, way, of, &shared, &rounds);
+    if (question->plan.blocks > 0) {
+        ret->base = ret->rounds = NAN;
+        goto done;
+    }
     ret->tokens_per_round = (of->law.mean_output - (of->kinds.prefill ? 1.0 : 0.0)) / ret->rounds;
     ret->tokens_per_s = question->rate * of->law.mean_output;
     if (question->load == SPEC_SERVING_CLOSED)
@@ -239,6 +265,7 @@ int spec_serving_theory_fill(spec_serving_theory *ret, const spec_serving_questi
     requests_kinds of = {0};
     int status = GSL_SUCCESS;
     *ret = (spec_serving_theory){NAN,
+                                 NAN,
                                  NAN,
                                  NAN,
                                  NAN,

@@ -15,6 +15,8 @@ typedef struct {
     double base;                   /* fixed time of a step, including its draft, s */
     double rounds;                 /* mean rounds of a request */
     double capacity;               /* requests/s */
+    double capacity_most; /* a rate above which no scheduler is stable, with the limits on slots and
+                           * on memory: docs/formulas/serving.md#limited-capacity */
     /* of a step: mean and variance of its decoding requests; mean time, s */
     double batch, batch_var, step;
     double tokens_per_s, tokens_per_round, latency, wait, first_token;

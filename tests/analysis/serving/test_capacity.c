@@ -2,8 +2,12 @@
 #include "analysis/serving/capacity.h"
 
 #include "analysis/serving/request_life.h"
+#include "analysis/serving/saturation.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
 
 /* SpecDecode-Bench's fit of an H100 with Llama-3.1-8B, prompts of 512 tokens and outputs of 256.
  * That table counts the newest token as cached: a context of one token more. */
@@ -56,8 +60,121 @@ TEST(means_balance)
     assert_near(spec_capacity_step(base, 0.0, 0.1, 1.0), base + 0.1, 1e-15);
 }
 
+/* Second route: a closed loop without prefills has the slots as its only limit, and attains it. */
+TEST(full_slots_attain_the_limit)
+{
+    const double base = 0.0091, extra = 0.0123, rounds = 27.3;
+    for (double slots = 1.0; slots < 300.0; slots *= 3.0)
+        assert_near(spec_capacity_limited(extra, base, 0.0, rounds, rounds, slots),
+                    spec_saturation_rate(slots, rounds,
+                                         spec_saturation_step(base, base, slots, extra, rounds)),
+                    1e-14);
+    assert_near(spec_capacity_limited(extra, base, 0.0, rounds, rounds, INFINITY),
+                spec_capacity_rate(extra), 1e-15);
+    /* steps without a decoding request do not draft */
+    assert_near(spec_capacity_limited(0.5, 2.0, 1.0, 60.0, 40.0, 20.0), 1.0 / 8.5, 1e-15);
+}
+
+/* A request of `steps` steps holds first + j growth units in its step j, and adds `added` to it. */
+typedef struct {
+    int steps, first, growth;
+    double added;
+} life;
+static const life lives[] = {
+    {9, 40, 4, 2e-4}, {30, 10, 3, 5e-5}, {3, 100, 1, 1e-3}, {14, 5, 9, 1e-4}};
+enum { LIVES = sizeof lives / sizeof *lives, LONGEST = 30, MOST = 2000, RUNNING = 400 };
+static const double STEP = 1e-3;
+
+static int held(const life *of, int j)
+{
+    return of->first + j * of->growth;
+}
+
+static int peak(const life *of)
+{
+    return held(of, of->steps - 1);
+}
+
+/* An engine that never preempts. If it reserves, a request holds its peak all the time; otherwise
+ * it enters if no future step would hold more than MOST. Requests are in order of arrival and
+ * arrive at even times; rate inf: there is always one. Returns the requests that wait at the end,
+ * or with rate inf the completed ones per second. */
+static double serve(double rate, bool reserves, int n_steps)
+{
+    static int kind[RUNNING], done[RUNNING];
+    int n = 0, future[LONGEST] = {0};
+    double time = 0.0, entered = 0.0, completed = 0.0;
+    unsigned next = 1;
+    for (int s = 0; s < n_steps; s++) {
+        for (;; entered++) {
+            const int k = (int)(next >> 16) % LIVES;
+            const life *of = &lives[k];
+            bool fits = n < RUNNING && (isinf(rate) || entered < rate * time);
+            for (int j = 0; j < of->steps && fits; j++)
+                fits = future[j] + (reserves ? peak(of) : held(of, j)) <= MOST;
+            if (!fits) break;
+            for (int j = 0; j < of->steps; j++) future[j] += reserves ? peak(of) : held(of, j);
+            kind[n] = k;
+            done[n++] = 0;
+            next = next * 1664525u + 1013904223u;
+        }
+        int now = 0, kept = 0;
+        time += STEP;
+        for (int i = 0; i < n; i++) {
+            const life *of = &lives[kind[i]];
+            now += held(of, done[i]);
+            time += of->added;
+            if (++done[i] == of->steps) {
+                completed++;
+                continue;
+            }
+            kind[kept] = kind[i];
+            done[kept++] = done[i];
+        }
+        assert_true(now <= MOST && (reserves || now == future[0]));
+        n = kept;
+        memmove(future, future + 1, sizeof future - sizeof *future);
+        future[LONGEST - 1] = 0;
+    }
+    return isinf(rate) ? completed / time : rate * time - entered;
+}
+
+/* Second route to both halves of the theorem: engines that are always full are between the bounds,
+ * and a queue grows above the one and not below the other. All kinds are equally frequent. */
+TEST(engines_are_between_the_limits)
+{
+    double extra = 0.0, units = 0.0, reserved = 0.0;
+    int largest = 0;
+    for (int k = 0; k < LIVES; k++) {
+        extra += lives[k].steps * lives[k].added / LIVES;
+        reserved += (double)lives[k].steps * peak(&lives[k]) / LIVES;
+        for (int j = 0; j < lives[k].steps; j++) units += (double)held(&lives[k], j) / LIVES;
+        if (peak(&lives[k]) > largest) largest = peak(&lives[k]);
+    }
+    const double most = spec_capacity_limited(extra, STEP, 0.0, units, units, MOST),
+                 least =
+                     spec_capacity_limited(extra, STEP, 0.0, reserved, reserved, MOST - largest),
+                 reserving = serve(INFINITY, true, 400000),
+                 packing = serve(INFINITY, false, 400000);
+    assert_true(least < reserving && reserving < packing && packing < most);
+    assert_true(packing > 0.97 * most);
+    assert_true(reserving < spec_capacity_limited(extra, STEP, 0.0, reserved, reserved, MOST));
+    const int n = 100000;
+    assert_true(serve(0.97 * least, true, n) < 30.0);
+    for (int reserves = 0; reserves < 2; reserves++)
+        assert_true(serve(1.05 * most, reserves, n) > 0.05 * most * n * STEP - RUNNING);
+}
+
 TEST(edges_and_outside)
 {
+    assert_same(spec_capacity_limited(0.0, 0.0, 0.0, 1.0, 1.0, 1.0), INFINITY);
+    assert_nan(spec_capacity_limited(-1.0, 1.0, 1.0, 1.0, 1.0, 1.0));
+    assert_nan(spec_capacity_limited(1.0, -1.0, 1.0, 1.0, 1.0, 1.0));
+    assert_nan(spec_capacity_limited(1.0, 1.0, -1.0, 1.0, 1.0, 1.0));
+    assert_nan(spec_capacity_limited(1.0, 1.0, 1.0, 1.0, 2.0, 1.0));
+    assert_nan(spec_capacity_limited(1.0, 1.0, 1.0, 1.0, -1.0, 1.0));
+    assert_nan(spec_capacity_limited(1.0, 1.0, 1.0, 1.0, 1.0, 0.0));
+    assert_nan(spec_capacity_limited(1.0, 1.0, 1.0, NAN, 1.0, 1.0));
     assert_same(spec_capacity_rate(0.0), INFINITY);
     assert_same(spec_capacity_step(0.1, 1.0, 0.1, 0.0), INFINITY);
     assert_nan(spec_capacity_rate(-1.0));

@@ -368,6 +368,35 @@ TEST(an_engine_short_of_memory_preempts)
     assert_true(number(&result, 0, "latency_ms") > number(&result, 1, "latency_ms"));
 }
 
+/* Where memory is filled by prompts it is wasted least, and nothing is preempted; outputs make the
+ * engine preempt. Without a limit on memory the bound is what theory gives. */
+TEST(no_engine_serves_more_than_its_memory_allows)
+{
+    OWNED(spec_result) prompts, outputs, slots, free;
+#define OVER                                                                                       \
+    "alpha = \"0.7\"; cost = [\"step=7ms,token=20us,kv=40ns\"]; draft_cost = [\"round=1ms\"]; "
+    run(&prompts, "serve", 1,
+        OVER "prompt = [\"2000\"]; output = [\"8\"]; rate = 1000; K = [\"0,3\"]; blocks = 4000; "
+             "block = 16");
+    run(&outputs, "serve", 1,
+        OVER "prompt = [\"20\"]; output = [\"uniform?low=50&high=150\"]; rate = 1000; "
+             "K = [\"0,3\"]; blocks = \"500,5000\"; block = 1");
+    run(&slots, "serve", 1, OVER "prompt = [\"0\"]; output = [\"90\"]; slots = 40; K = [\"3\"]");
+    run(&free, "serve", 1,
+        OVER "prompt = [\"20\"]; output = [\"90\"]; rate = 1; requests = 20; K = [\"3\"]");
+    for (size_t r = 0; r < 2; r++) {
+        const double share = number(&prompts, r, "capacity") / number(&prompts, r, "capacity_most");
+        assert_true(share > 0.97 && share <= 1.0);
+    }
+    for (size_t r = 0; r < 4; r++) {
+        const double share = number(&outputs, r, "capacity") / number(&outputs, r, "capacity_most");
+        assert_true(share > 0.8 && share <= 1.0);
+    }
+    assert_near(number(&slots, 0, "capacity_most"), number(&slots, 0, "capacity"), 1e-12);
+    assert_near(number(&free, 0, "capacity_most"), number(&free, 0, "capacity"), 1e-12);
+#undef OVER
+}
+
 /* A draft's cache takes its share of the memory: with a third more bytes per token, 30 of 40 blocks
  * are left. Plain decoding has no draft. */
 TEST(a_draft_takes_a_part_of_the_memory)

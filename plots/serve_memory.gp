@@ -1,0 +1,9 @@
+# Requests per second against the blocks of the KV cache, a colour for each K, with upper bounds.
+# title: Capacity by the memory for KV caches
+# x: blocks
+# y: capacity capacity_most
+# lines: capacity_most
+# labels: simulated, most of any scheduler
+# by: K
+# facet: alpha
+# log: xy
