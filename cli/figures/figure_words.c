@@ -68,6 +68,7 @@ static const struct {
     {"target_entropy", NULL, "entropy of the target (nats)"},
     {"draft_entropy", NULL, "entropy of the draft (nats)"},
     {"argmax_agreement", NULL, "positions with the same most probable token"},
+    {"greedy_accepted", "accepted", "share of positions"},
     {"share", NULL, "share of positions"},
     {"slots", NULL, "requests in a batch"},
     {"below", NULL, "share of positions at or below"},

@@ -1,18 +1,65 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
+#include "analysis/rules/certificate.h"
 #include "analysis/rules/overlap.h"
 #include "experiments/measures/trajectory.h"
 #include "models/row.h"
 #include "tools/bench/acceptance_theory.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { ALPHA, MATCH, TARGET_ENTROPY, DRAFT_ENTROPY, AGREEMENT, N_VALUES };
+enum {
+    ALPHA,
+    MATCH,
+    TARGET_ENTROPY,
+    DRAFT_ENTROPY,
+    AGREEMENT,
+    ACCEPTED,
+    CERTIFIED,
+    CERTIFIED_MARGIN,
+    N_VALUES
+};
+
+typedef struct {
+    bool chosen;  /* drafting=greedy */
+    int top;      /* drafts of a position, the most probable ones */
+    double delta; /* a draft is accepted if it is at most this much less probable than the argmax */
+} overlap_question;
+
+/* Fills in whether greedy decoding accepts a draft here, and whether the divergence of the two rows
+ * is enough to be certain of it. */
+static void certify(double *value, const overlap_question *question, const spec_position *at)
+{
+    const size_t vocab = (size_t)at->vocab, best = (size_t)spec_row_argmax(at->target, at->vocab);
+    const double most = at->target[best],
+                 divergence = spec_overlap_kl_divergence(at->target, at->opt_draft, vocab);
+    size_t before = 0, rejected = vocab, second = vocab;
+    for (size_t x = 0; x < vocab; x++) {
+        before += at->opt_draft[x] > at->opt_draft[best] ||
+                  (at->opt_draft[x] == at->opt_draft[best] && x < best);
+        if (x != best && (second == vocab || at->target[x] > at->target[second])) second = x;
+        if (at->target[x] < most - question->delta &&
+            (rejected == vocab || at->target[x] > at->target[rejected]))
+            rejected = x;
+    }
+    const size_t top = (size_t)question->top, hardest = top == 1 ? rejected : second;
+    const double margin = hardest < vocab ? most - at->target[hardest] : NAN;
+    value[ACCEPTED] =
+        top == 1 ? at->target[spec_row_argmax(at->opt_draft, at->vocab)] >= most - question->delta
+                 : before < top;
+    value[CERTIFIED] = value[CERTIFIED_MARGIN] = 1.0; /* nothing can be rejected */
+    if (top >= vocab || hardest == vocab) return;
+    value[CERTIFIED] = divergence < (top == 1 ? spec_certificate_token(at->target, vocab, hardest)
+                                              : spec_certificate_top(at->target, vocab, top));
+    value[CERTIFIED_MARGIN] = divergence < spec_certificate_margin(margin, top);
+}
 
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
 {
-    const bool chosen = strcmp(self, "greedy") == 0;
+    const overlap_question *question = self;
+    const bool chosen = question->chosen;
     const size_t vocab = (size_t)at->vocab;
     (void)error;
     value[ALPHA] = spec_acceptance_theory_single(&spec_verify_token, chosen, at->target,
@@ -22,6 +69,7 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     value[DRAFT_ENTROPY] = spec_overlap_entropy(at->opt_draft, vocab);
     value[AGREEMENT] =
         spec_row_argmax(at->target, at->vocab) == spec_row_argmax(at->opt_draft, at->vocab);
+    certify(value, question, at);
     return GSL_SUCCESS;
 }
 
@@ -29,8 +77,9 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                spec_error *error)
 {
     const char *drafting = spec_point_text(point, measure, "drafting");
+    overlap_question question = {.chosen = strcmp(drafting, "greedy") == 0};
     spec_trajectory trajectory = {.visit = visit,
-                                  .self = drafting,
+                                  .self = &question,
                                   .n_values = N_VALUES,
                                   .seed = point->seed,
                                   .opt_pool = spec_context_pool(point->opt_context),
@@ -44,6 +93,10 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                          drafting);
     SPEC_TRY(spec_point_int(&positions, point, measure, "positions", 1, 1000000000, error));
     SPEC_TRY(spec_point_int(&trajectory.length, point, measure, "length", 0, 1000000000, error));
+    SPEC_TRY(spec_point_int(&question.top, point, measure, "top", 1, 1000, error));
+    SPEC_TRY(spec_point_double(&question.delta, point, measure, "delta", 0.0, 1.0, error));
+    if (question.top > 1 && question.delta > 0.0)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "delta: must be 0 with several drafts (top)"));
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&trajectory.target, &trajectory.opt_draft, point,
                              spec_point_text(point, measure, "target"),
@@ -61,15 +114,26 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "target_entropy", mean[TARGET_ENTROPY]);
     spec_table_number(table, "draft_entropy", mean[DRAFT_ENTROPY]);
     spec_table_number(table, "argmax_agreement", mean[AGREEMENT]);
+    spec_table_number(table, "greedy_accepted", mean[ACCEPTED]);
+    spec_table_number(table, "certified", mean[CERTIFIED]);
+    spec_table_number(table, "certified_margin", mean[CERTIFIED_MARGIN]);
 done:
     return status;
 }
 
-static const char *const parameters[] = {"target",          "draft",    "drafting=chain",
-                                         "positions=20000", "length=0", NULL};
-static const char *const columns[] = {
-    "alpha_mean",    "alpha_mean_se",    "match", "match_se", "target_entropy",
-    "draft_entropy", "argmax_agreement", NULL};
+static const char *const parameters[] = {"target",   "draft", "drafting=chain", "positions=20000",
+                                         "length=0", "top=1", "delta=0",        NULL};
+static const char *const columns[] = {"alpha_mean",
+                                      "alpha_mean_se",
+                                      "match",
+                                      "match_se",
+                                      "target_entropy",
+                                      "draft_entropy",
+                                      "argmax_agreement",
+                                      "greedy_accepted",
+                                      "certified",
+                                      "certified_margin",
+                                      NULL};
 static const spec_headline headlines[] = {{.column = "alpha_mean"}, {0}};
 
 const spec_measure spec_measure_overlap = {

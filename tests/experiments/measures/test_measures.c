@@ -368,6 +368,58 @@ TEST(overlap_begins_anew_after_its_length)
     assert_true(number(&result, 0, "alpha_mean_se") > 0.0);
 }
 
+/* All positions are alike, so shares are 0 or 1. KL is .0207 for the first draft and .149 for the
+ * second; the certificates are .0253 (greedy), .0664 (within .25) and .0690 (two drafts) and, by
+ * the margin alone, .0201, .0457 and .0380 (python3). */
+TEST(overlap_certifies_greedy_drafts)
+{
+    static const struct {
+        const char *draft, *rule;
+        double accepted, certified, margin;
+    } rows[] = {{"0.4,0.35,0.25", "", 1.0, 1.0, 0.0},
+                {"0.4,0.35,0.25", "delta = 0.25;", 1.0, 1.0, 1.0},
+                {"0.4,0.35,0.25", "top = 2;", 1.0, 1.0, 1.0},
+                {"0.4,0.35,0.25", "top = 3;", 1.0, 1.0, 1.0},
+                {"0.25,0.5,0.25", "", 0.0, 0.0, 0.0},
+                {"0.25,0.5,0.25", "delta = 0.25;", 1.0, 0.0, 0.0},
+                {"0.25,0.5,0.25", "delta = 0.5;", 1.0, 1.0, 1.0},
+                {"0.25,0.5,0.25", "top = 2;", 1.0, 0.0, 0.0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        OWNED(spec_result) result;
+        char grid[200];
+        snprintf(grid, sizeof grid,
+                 "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:%s\"; positions = 64; %s",
+                 rows[i].draft, rows[i].rule);
+        run(&result, "overlap", 0, grid);
+        assert_same(number(&result, 0, "greedy_accepted"), rows[i].accepted);
+        assert_same(number(&result, 0, "certified"), rows[i].certified);
+        assert_same(number(&result, 0, "certified_margin"), rows[i].margin);
+    }
+}
+
+/* At a single position of many random pairs, what is certified is accepted. */
+TEST(what_is_certified_is_accepted)
+{
+    double certified = 0.0, n = 0.0;
+    for (int seed = 0; seed < 60; seed++) {
+        OWNED(spec_result) result;
+        char grid[300];
+        snprintf(grid, sizeof grid,
+                 "target = \"dirichlet?V=5&concentration=0.5&seed=%d\"; draft = "
+                 "\"perturb?of=target&alpha=0.7&seed=%d\"; positions = 1; "
+                 "top = \"1,2,3\";",
+                 seed, seed + 100);
+        run(&result, "overlap", 0, grid);
+        for (size_t r = 0; r < result.table.n_rows; r++, n++) {
+            const double is = number(&result, r, "certified");
+            assert_true(is <= number(&result, r, "greedy_accepted"));
+            assert_true(number(&result, r, "certified_margin") <= is);
+            certified += is;
+        }
+    }
+    assert_true(certified > 0.3 * n && certified < 0.9 * n);
+}
+
 /* Order-0 pairs have the same overlap everywhere: tests/oracle/vectors.py for (.5,.3,.2) and
  * (.2,.5,.3): .7 and .31. */
 TEST(overlap_and_accept_know_the_reference_vector)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* certificate: how close a draft must be to the target for its greedy tokens to be accepted.
+ * A certificate is the least KL(target || draft) of all drafts that may be rejected. So a draft
+ * that is closer is accepted for certain, and ties count as rejected. Rows of probabilities (n)
+ * that sum to 1, owned by the caller. [Sharma26]; docs/formulas/acceptance.md#certificates. */
+#ifndef SPECLAB_CERTIFICATE_H
+#define SPECLAB_CERTIFICATE_H
+
+#include <stddef.h>
+
+/* Returns the least KL(target || draft), nats, of the drafts whose most probable token is `token`,
+ * alone or with others.
+ *
+ *     sum over A and token of target(x) log(target(x) / c),
+ *     c = the mean of target over A and token,  A = the tokens with target(x) > c
+ *         docs/formulas/acceptance.md#certificates
+ *
+ *   returns 0 if the token is the target's argmax. O(n k) for k tokens in A.
+ * A rule that takes the draft's argmax and rejects tokens below a threshold has this certificate at
+ * the most probable token that it rejects. Checked by: gradient descent over drafts. */
+double spec_certificate_token(const double *target, size_t n, size_t token);
+
+/* Returns the least KL(target || draft) of the drafts whose `top` most probable tokens need not
+ * contain the target's argmax; top = 1 is greedy decoding.
+ *
+ *     sum over B and the argmax of target(x) log(target(x) / c),
+ *     c = the mean of target over them,  B = those of the next `top` tokens with target(x) < c
+ *
+ *   top      >= 1
+ *   returns a number in [0, log(top + 1)]; inf if n <= top. O(n top) */
+double spec_certificate_top(const double *target, size_t n, size_t top);
+
+/* Returns the least spec_certificate_top of all targets whose two most probable tokens differ by
+ * `margin`, nats: sharp, and near top margin^2 / 2 for a small margin.
+ *
+ *     ((1 + top margin) log(1 + top margin) + top (1 - margin) log(1 - margin)) / (top + 1)
+ *
+ *   margin   in [0,1], else NaN
+ * At top = 1 this also bounds spec_certificate_token of a token that is less probable by `margin`
+ * than the argmax. */
+double spec_certificate_margin(double margin, size_t top);
+
+#endif
