@@ -28,6 +28,31 @@ spec_biased_law spec_biased_law_ensemble(double *ret_law, const double *target, 
                              .tv = (1.0 - w) * spec_overlap_total_variation(target, draft, size)};
 }
 
+spec_biased_law spec_biased_law_cactus(double *ret_law, const double *target, const double *draft,
+                                       int n, double delta)
+{
+    spec_compensated accepted = {0};
+    for (int x = 0; x < n; x++) ret_law[x] = 0.0;
+    for (int x = 0; x < n; x++) {
+        const double t = target[x], h = fmin(1.0, t + sqrt(2.0 * delta * t * (1.0 - t))),
+                     rejected = over(draft[x], h), scale = (1.0 - h) / (1.0 - t);
+        spec_compensated residual = {0};
+        ret_law[x] += fmin(h, draft[x]);
+        spec_compensated_add(&accepted, fmin(h, draft[x]));
+        if (rejected == 0.0) continue;
+        for (int y = 0; y < n; y++)
+            if (y != x) spec_compensated_add(&residual, over(scale * target[y], draft[y]));
+        const double mass = spec_compensated_value(&residual);
+        for (int y = 0; y < n; y++)
+            ret_law[y] += rejected * (!(mass > 0.0) ? target[y]
+                                      : y != x      ? over(scale * target[y], draft[y]) / mass
+                                                    : 0.0);
+    }
+    const double all = spec_compensated_value(&accepted);
+    return (spec_biased_law){.accepted = all,
+                             .tv = fmax(0.0, all - spec_overlap(target, draft, (size_t)n))};
+}
+
 /* On entry ret_law holds how much of each x a rule accepts beyond the token rule, at most (D - T)+.
  * Turns it into the rule's law, assuming that it corrects as the token rule does: T + ret_law - (T
  * - D)+ tv / sum (T - D)+. */

@@ -21,6 +21,14 @@ typedef struct {
 spec_biased_law spec_biased_law_ensemble(double *ret_law, const double *target, const double *draft,
                                          int n, double w);
 
+/* cactus: with h(x) = min(1, T(x) + sqrt(2 delta T(x) (1 - T(x)))), accepts x with chance min(1,
+ * h(x)/D(x)). If x is rejected, draws from norm((s T - D)+), where s = (1 - h(x)) / (1 - T(x)).
+ * O(n^2).
+ *
+ *     tv = accepted - sum min(T, D)                                [HaoY26] Corollary 5 for h */
+spec_biased_law spec_biased_law_cactus(double *ret_law, const double *target, const double *draft,
+                                       int n, double delta);
+
 /* single-threshold: the token rule, but x is accepted where T(x) >= s and T(x) > 0.
  *
  *     tv = accepted - sum min(T, D) = sum over T(x) >= s, T(x) > 0 of (D - T)+

@@ -118,6 +118,9 @@ struct spec_rule {
             double w;
         } ensemble;
         struct {
+            double delta;
+        } cactus;
+        struct {
             int window;     /* 0: set by the draft's length */
             double entropy; /* nats */
         } fly;
@@ -160,6 +163,7 @@ extern const spec_rule *const spec_rules[];
     RULE(top_k)                                                                                    \
     RULE(single_threshold)                                                                         \
     RULE(ensemble)                                                                                 \
+    RULE(cactus)                                                                                   \
     RULE(fly)                                                                                      \
     RULE(mentored)                                                                                 \
     RULE(pardon)                                                                                   \

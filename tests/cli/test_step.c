@@ -158,6 +158,7 @@ TEST(shown_probabilities_sum_to_the_exact_acceptance)
                                         "resample-target",
                                         "target-only",
                                         "ensemble",
+                                        "cactus?delta=0.1",
                                         "fly",
                                         "cut-invalid",
                                         "single-threshold?s=0.2",

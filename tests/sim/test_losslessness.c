@@ -335,6 +335,8 @@ TEST(wrong_rules_and_policies_show_on_random_models, SLOW | STATISTICS)
          0.5}, /* nor if all such ratios are above 1 */
         {{"ensemble", "chain", "fixed"}, 1.0},
         {{"ensemble", "greedy", "fixed"}, 1.0},
+        {{"cactus?delta=0.3", "chain", "fixed"}, 1.0},
+        {{"cactus?delta=0.3", "greedy", "fixed"}, 1.0},
         {{"fly", "chain", "fixed"}, 0.35}, /* only at K = 2 */
         {{"fly", "greedy", "fixed"}, 0.35},
         {{"relaxed?delta=0.3", "chain", "fixed"}, 1.0},

@@ -123,12 +123,18 @@ static spec_biased_law ensemble(double *ret_law, const spec_rule *rule, const do
     return spec_biased_law_ensemble(ret_law, target, draft, vocab, rule->settings.ensemble.w);
 }
 
+static spec_biased_law cactus(double *ret_law, const spec_rule *rule, const double *target,
+                              const double *draft, int vocab)
+{
+    return spec_biased_law_cactus(ret_law, target, draft, vocab, rule->settings.cactus.delta);
+}
+
 static const struct {
     const char *rule;
     biased *law;
 } laws[] = {
     {"target-only", target_only},           {"relaxed", relaxed},   {"top-k-relaxed", relaxed},
-    {"single-threshold", single_threshold}, {"ensemble", ensemble},
+    {"single-threshold", single_threshold}, {"ensemble", ensemble}, {"cactus", cactus},
 };
 
 static biased *law_of(const spec_rule *rule)

@@ -33,6 +33,13 @@ static double ensemble(double *ret_law, const double *target, const double *draf
                    target, vocab);
 }
 
+static double cactus(double *ret_law, const double *target, const double *drafted, int vocab,
+                     const double *setting)
+{
+    return checked(spec_biased_law_cactus(ret_law, target, drafted, vocab, setting[0]), ret_law,
+                   target, vocab);
+}
+
 static double single_threshold(double *ret_law, const double *target, const double *drafted,
                                int vocab, const double *setting)
 {
@@ -81,6 +88,9 @@ static const struct {
     {"ensemble", ensemble, {0.7}, 0.25},
     {"ensemble?w=0.27", ensemble, {0.27}, 0.6},
     {"ensemble?w=1", ensemble, {1.0}, -1.0},
+    {"cactus", cactus, {1.0}, 0.25},
+    {"cactus?delta=0.03", cactus, {0.03}, 0.1},
+    {"cactus?delta=0", cactus, {0.0}, -1.0},
     {"single-threshold", single_threshold, {0.8}, 0.01},
     {"single-threshold?s=0.23", single_threshold, {0.23}, 0.3},
     {"single-threshold?s=0", single_threshold, {0.0}, 0.5},
