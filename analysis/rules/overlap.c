@@ -104,3 +104,16 @@ double spec_overlap_entropy(const double *a, size_t n)
     }
     return result(&total);
 }
+
+double spec_overlap_coin_entropy(const double *target, const double *draft, size_t n)
+{
+    compensated total = {0};
+    for (size_t x = 0; x < n; x++) {
+        if (isnan(target[x]) || isnan(draft[x])) return NAN;
+        const double t = target[x], d = draft[x];
+        if (!(t > 0 && t < d)) continue;
+        add(&total, -t * log(t / d));
+        add(&total, -(d - t) * log1p(-t / d));
+    }
+    return result(&total);
+}

@@ -39,4 +39,13 @@ double spec_overlap_kl_divergence(const double *a, const double *b, size_t n);
 /* Returns the entropy, nats: -sum_x a log a, with 0 log 0 = 0. */
 double spec_overlap_entropy(const double *a, size_t n);
 
+/* Returns the mean entropy of the token rule's coin, nats: what a watermark loses if the coin is
+ * not made from the key.
+ *
+ *     sum_x draft(x) h(min(1, target(x)/draft(x))),   h(a) = -a log a - (1-a) log(1-a)
+ *         docs/formulas/newer-rules.md#watermarks
+ *
+ * In [0, log 2]. Checked by: the divergences of all outcomes of draft and correction. */
+double spec_overlap_coin_entropy(const double *target, const double *draft, size_t n);
+
 #endif

@@ -15,6 +15,7 @@ enum {
     MATCH,
     TARGET_ENTROPY,
     DRAFT_ENTROPY,
+    COIN_ENTROPY,
     AGREEMENT,
     ACCEPTED,
     CERTIFIED,
@@ -67,6 +68,7 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     value[MATCH] = spec_overlap_match_probability(at->target, at->opt_draft, vocab);
     value[TARGET_ENTROPY] = spec_overlap_entropy(at->target, vocab);
     value[DRAFT_ENTROPY] = spec_overlap_entropy(at->opt_draft, vocab);
+    value[COIN_ENTROPY] = spec_overlap_coin_entropy(at->target, at->opt_draft, vocab);
     value[AGREEMENT] =
         spec_row_argmax(at->target, at->vocab) == spec_row_argmax(at->opt_draft, at->vocab);
     certify(value, question, at);
@@ -113,6 +115,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "match_se", se[MATCH]);
     spec_table_number(table, "target_entropy", mean[TARGET_ENTROPY]);
     spec_table_number(table, "draft_entropy", mean[DRAFT_ENTROPY]);
+    spec_table_number(table, "coin_entropy", mean[COIN_ENTROPY]);
     spec_table_number(table, "argmax_agreement", mean[AGREEMENT]);
     spec_table_number(table, "greedy_accepted", mean[ACCEPTED]);
     spec_table_number(table, "certified", mean[CERTIFIED]);
@@ -123,17 +126,10 @@ done:
 
 static const char *const parameters[] = {"target",   "draft", "drafting=chain", "positions=20000",
                                          "length=0", "top=1", "delta=0",        NULL};
-static const char *const columns[] = {"alpha_mean",
-                                      "alpha_mean_se",
-                                      "match",
-                                      "match_se",
-                                      "target_entropy",
-                                      "draft_entropy",
-                                      "argmax_agreement",
-                                      "greedy_accepted",
-                                      "certified",
-                                      "certified_margin",
-                                      NULL};
+static const char *const columns[] = {"alpha_mean",   "alpha_mean_se",    "match",
+                                      "match_se",     "target_entropy",   "draft_entropy",
+                                      "coin_entropy", "argmax_agreement", "greedy_accepted",
+                                      "certified",    "certified_margin", NULL};
 static const spec_headline headlines[] = {{.column = "alpha_mean"}, {0}};
 
 const spec_measure spec_measure_overlap = {

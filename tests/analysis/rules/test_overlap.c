@@ -24,6 +24,38 @@ TEST(known_rows_give_known_distances)
     assert_within(spec_overlap_entropy(target, 3), 1.0296530140645737, 1e-15);
 }
 
+/* The strength of a watermark by its definition, over all pairs of a draft and a correction, is the
+ * target's entropy without that of the coin. */
+TEST(coins_take_their_entropy_from_a_watermark)
+{
+    static const double rows[][4] = {{0.5, 0.3, 0.2, 0.0},
+                                     {0.2, 0.5, 0.3, 0.0},
+                                     {0.1, 0.2, 0.3, 0.4},
+                                     {0.0, 0.05, 0.15, 0.8},
+                                     {0.97, 0.01, 0.01, 0.01}};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < ROWS; j++) {
+            const double *t = rows[i], *d = rows[j], tv = spec_overlap_total_variation(t, d, 4);
+            double strength = 0.0;
+            for (int x = 0; x < 4; x++) {
+                const double a = d[x] > 0.0 ? fmin(1.0, t[x] / d[x]) : 0.0;
+                if (d[x] == 0.0) continue;
+                if (a > 0.0) strength += d[x] * a * log(a / t[x]);
+                for (int c = 0; c < 4 && a < 1.0; c++)
+                    if (t[c] > d[c])
+                        strength += d[x] * (t[c] - d[c]) / tv * (1.0 - a) * log((1.0 - a) / t[c]);
+            }
+            assert_within(spec_overlap_entropy(t, 4) - spec_overlap_coin_entropy(t, d, 4), strength,
+                          1e-14);
+        }
+    assert_within(spec_overlap_coin_entropy(rows[0], rows[1], 4),
+                  0.5 * (-0.6 * log(0.6) - 0.4 * log(0.4)) +
+                      0.3 * (-log(2.0 / 3.0) * 2.0 / 3.0 - log(1.0 / 3.0) / 3.0),
+                  1e-15);
+    assert_nan(spec_overlap_coin_entropy((double[]){NAN, 1.0}, rows[0], 2));
+}
+
 TEST(empty_rows_give_zero)
 {
     assert_true(spec_overlap(target, draft, 0) == 0 &&
