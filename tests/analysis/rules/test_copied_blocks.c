@@ -168,3 +168,69 @@ TEST(over_both_lengths_nothing_is_gained)
                       1e-14);
     }
 }
+
+/* ---- a category drawn first ------------------------------------------------------------------ */
+
+/* Returns the probability that the first n offsets are all drafted as x, if the category z of the
+ * rows has chance weight[z]. */
+static double drafted_mixed(const double *weight, rows_of *rows, int Z, int x, int n)
+{
+    double sum = 0;
+    for (int z = 0; z < Z; z++) sum += weight[z] * drafted(rows[z], x, n);
+    return sum;
+}
+
+/* Computes the overlap of the whole block, and what block verification keeps of it if the rows are
+ * those given the drafted tokens. */
+static double overlap_mixed(double *ret_kept, const double *first, const double *weight,
+                            rows_of *rows, int Z, int V, int K)
+{
+    double sum = 0;
+    *ret_kept = 0;
+    for (int x = 0; x < V; x++) {
+        const double whole = drafted_mixed(weight, rows, Z, x, K);
+        double reach = 1, before = first[x];
+        for (int j = 1; j <= K && whole > 0; j++) {
+            const double now = drafted_mixed(weight, rows, Z, x, j);
+            reach = fmin(1, reach * before / now);
+            before = now;
+        }
+        sum += fmin(first[x], whole);
+        *ret_kept += whole * reach;
+    }
+    return sum;
+}
+
+TEST(categories_keep_at_most_their_power)
+{
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    for (int i = 0; i < 20000; i++) {
+        double first[V_MAX] = {0}, weight[4] = {0}, by_block;
+        rows_of rows[4] = {{{0}}};
+        const int V = 2 + i % 7, Z = 1 + i / 7 % 4, K = 1 + i / 28 % K_MAX;
+        tuples_row(first, V, i / 112 % 4, rng);
+        tuples_row(weight, Z, i / 448 % 4, rng);
+        for (int z = 0; z < Z; z++)
+            for (int j = 0; j < K; j++) tuples_row(rows[z][j], V, i / 1792 % 4, rng);
+        const double bound = pow(Z * largest(first, V), 1 - 1.0 / K),
+                     overlap = overlap_mixed(&by_block, first, weight, rows, Z, V, K);
+        assert_true(overlap <= bound + 1e-12);
+        assert_within(by_block, overlap, 1e-13);
+    }
+    /* Z groups of m tokens with rows 1/m, for V = Z m^K equally likely tokens */
+    static const int attained[][3] = {{8, 2, 2}, {8, 1, 3}, {4, 1, 2}, {3, 3, 2}};
+    for (size_t i = 0; i < sizeof attained / sizeof *attained; i++) {
+        const int V = attained[i][0], Z = attained[i][1], K = attained[i][2];
+        const int m = (int)lround(pow((double)V / Z, 1.0 / K));
+        double first[V_MAX], weight[4], by_block;
+        rows_of rows[4] = {{{0}}};
+        for (int x = 0; x < V; x++) first[x] = 1.0 / V;
+        for (int z = 0; z < Z; z++) {
+            weight[z] = 1.0 / Z;
+            for (int j = 0; j < K; j++)
+                for (int x = z * m; x < (z + 1) * m; x++) rows[z][j][x] = 1.0 / m;
+        }
+        overlap_mixed(&by_block, first, weight, rows, Z, V, K);
+        assert_within(by_block, pow((double)Z / V, 1 - 1.0 / K), 1e-14);
+    }
+}
