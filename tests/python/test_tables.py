@@ -72,7 +72,7 @@ VERBS = [
 
 # Experiments of speclab that take seconds, whose measures others have, too.
 SLOW = {
-    "advice_decides", "advice_recovers", "block", "block_drafts", "dominance",
+    "advice_decides", "advice_recovers", "block", "block_drafts", "certificates", "dominance",
     "draft_or_verify", "hsd", "lossy_cases", "orders", "policies", "prove_ahead", "prove_cases",
     "prove_copies", "prove_copies_trees", "races", "real_text", "real_text_alpha", "rheo_trees",
     "rules_lossless", "rules_real_text", "serve", "serve_batch_ahead", "serve_claims",

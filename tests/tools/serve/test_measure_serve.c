@@ -372,7 +372,7 @@ TEST(an_engine_short_of_memory_preempts)
  * engine preempt. Without a limit on memory the bound is what theory gives. */
 TEST(no_engine_serves_more_than_its_memory_allows)
 {
-    OWNED(spec_result) prompts, outputs, slots, free;
+    OWNED(spec_result) prompts, outputs, slots, free, summed;
 #define OVER                                                                                       \
     "alpha = \"0.7\"; cost = [\"step=7ms,token=20us,kv=40ns\"]; draft_cost = [\"round=1ms\"]; "
     run(&prompts, "serve", 1,
@@ -392,6 +392,15 @@ TEST(no_engine_serves_more_than_its_memory_allows)
         const double share = number(&outputs, r, "capacity") / number(&outputs, r, "capacity_most");
         assert_true(share > 0.8 && share <= 1.0);
     }
+    /* Nothing is accepted, so that the sums over a life can be written down: four rounds with
+     * contexts of 20 to 23 tokens, and 300 tokens of memory. */
+    run(&summed, "serve", 1,
+        "alpha = \"0\"; cost = [\"step=7ms,token=20us,kv=40ns\"]; draft_cost = [\"round=1ms\"]; "
+        "prompt = [\"20\"]; output = [\"5\"]; rate = 1000; K = [\"3\"]; blocks = 30; block = 10");
+    const double contexts = 20.0 + 21.0 + 22.0 + 23.0, in_rounds = contexts + 4.0 * 4.0,
+                 extra = 20e-6 * (20.0 + 4.0 * 4.0) + 40e-9 * contexts;
+    assert_near(1.0 / number(&summed, 0, "capacity_most"),
+                extra + (7e-3 * (20.0 + in_rounds) + 1e-3 * in_rounds) / 300.0, 1e-8);
     assert_near(number(&slots, 0, "capacity_most"), number(&slots, 0, "capacity"), 1e-12);
     assert_near(number(&free, 0, "capacity_most"), number(&free, 0, "capacity"), 1e-12);
 #undef OVER
