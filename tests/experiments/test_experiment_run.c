@@ -276,6 +276,8 @@ TEST(a_fault_of_the_last_point_is_found_before_the_first_row)
         {"prove", "rule", "token", "gumbel?seed=3", "rule 'gumbel?seed=3' emits the one text"},
         {"prove", "target", "zipf?V=3", "zipf?V=x", "target: "},
         {"overlap", "draft", "uniform?V=3", "uniform?V=4", "draft: "},
+        {"overlap", "top", "1", "0", "top: "},
+        {"overlap", "delta", "0", "1.1", "delta: "},
         {"betas", "draft", "uniform?V=3", "uniform?V=4", "draft: "},
         {"accept", "target", "zipf?V=3", "zipf?V=0", "target: "},
         {"four_alphas", "K", "3", "300", "K: 300 is not within"},
