@@ -10,6 +10,13 @@ static double part(double target, double level)
     return target > 0.0 ? target * log(target / level) : 0.0;
 }
 
+static bool has_nan(const double *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (isnan(row[i])) return true;
+    return false;
+}
+
 /* Returns the most probable token after `last` in order of decreasing probability, of equal ones
  * the lower index first; n if there is none. last = n: the first one. */
 static size_t next(const double *target, size_t n, size_t last)
@@ -28,6 +35,7 @@ double spec_certificate_token(const double *target, size_t n, size_t token)
     assert(token < n);
     double sum = target[token], count = 1.0, divergence = 0.0;
     size_t last = n;
+    if (has_nan(target, n)) return NAN;
     for (size_t i; (i = next(target, n, last)) < n && target[i] > sum / count; last = i) {
         sum += target[i];
         count++;
@@ -41,6 +49,7 @@ double spec_certificate_token(const double *target, size_t n, size_t token)
 double spec_certificate_top(const double *target, size_t n, size_t top)
 {
     assert(top >= 1);
+    if (has_nan(target, n)) return NAN;
     if (n <= top) return INFINITY;
     const size_t first = next(target, n, n);
     size_t last = first, pooled = top;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* certificate: how close a draft must be to the target for its greedy tokens to be accepted.
- * A certificate is the least KL(target || draft) of all drafts that may be rejected. So a draft
- * that is closer is accepted for certain, and ties count as rejected. Rows of probabilities (n)
- * that sum to 1, owned by the caller. [Sharma26]; docs/formulas/acceptance.md#certificates. */
+ * A certificate is the least KL(target || draft) of all drafts that may be rejected, where ties
+ * count as rejected; closer drafts are accepted for certain. Rows (n) that sum to 1; any NaN gives
+ * NaN. [Sharma26]; docs/formulas/acceptance.md#certificates. */
 #ifndef SPECLAB_CERTIFICATE_H
 #define SPECLAB_CERTIFICATE_H
 

@@ -104,6 +104,9 @@ TEST(edges_and_outside)
         assert_same(spec_certificate_top(even, V, m), 0.0);
         assert_near(spec_certificate_margin(1e-3, m), 0.5e-6 * (double)m, 3e-3);
     }
+    static const double broken[V] = {0.5, NAN, 0.25, 0.25};
+    assert_nan(spec_certificate_top(broken, V, 2));
+    assert_nan(spec_certificate_token(broken, V, 3));
     assert_same(spec_certificate_margin(0.0, 1), 0.0);
     assert_nan(spec_certificate_margin(-0.1, 1));
     assert_nan(spec_certificate_margin(1.1, 1));
