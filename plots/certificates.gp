@@ -2,5 +2,5 @@
 # title: Greedy drafts that are certain to be accepted
 # x: draft_order
 # y: greedy_accepted certified certified_margin
-# labels: accepted, certified, by the margin alone
+# labels: accepted, certified, by margins alone
 # facet: accepts

@@ -74,3 +74,22 @@ double spec_certificate_margin(double margin, size_t top)
     const double below = margin < 1.0 ? m * (1.0 - margin) * log1p(-margin) : 0.0;
     return ((1.0 + m * margin) * log1p(m * margin) + below) / (m + 1.0);
 }
+
+double spec_certificate_margin_beyond(double margin, size_t top)
+{
+    const double m = (double)top, both = (2.0 + (m - 1.0) * margin) / (m + 1.0);
+    if (!(margin >= 0.0 && margin <= 1.0) || top < 1) return NAN;
+    return both * spec_certificate_margin(fmin(1.0, margin / both), 1);
+}
+
+double spec_certificate_margins(const double *target, size_t n, size_t top)
+{
+    assert(top >= 1);
+    if (has_nan(target, n)) return NAN;
+    if (n <= top) return INFINITY;
+    const size_t first = next(target, n, n), second = next(target, n, first);
+    size_t beyond = first;
+    for (size_t k = 0; k < top; k++) beyond = next(target, n, beyond);
+    return fmax(spec_certificate_margin(target[first] - target[second], top),
+                spec_certificate_margin_beyond(target[first] - target[beyond], top));
+}

@@ -40,4 +40,15 @@ double spec_certificate_top(const double *target, size_t n, size_t top);
  * than the argmax. */
 double spec_certificate_margin(double margin, size_t top);
 
+/* Returns a lower bound of spec_certificate_top if the argmax is more probable by `margin` than the
+ * first token beyond the next top - 1, nats: near (top + 1) margin^2 / 4 for a small margin.
+ *
+ *     s spec_certificate_margin(margin / s, 1),   s = (2 + (top - 1) margin) / (top + 1)
+ *
+ *   margin   in [0,1], else NaN */
+double spec_certificate_margin_beyond(double margin, size_t top);
+
+/* Returns the larger of these two bounds of spec_certificate_top; inf if n <= top. O(n top) */
+double spec_certificate_margins(const double *target, size_t n, size_t top);
+
 #endif

@@ -33,28 +33,29 @@ typedef struct {
  * is enough to be certain of it. */
 static void certify(double *value, const overlap_question *question, const spec_position *at)
 {
-    const size_t vocab = (size_t)at->vocab, best = (size_t)spec_row_argmax(at->target, at->vocab);
-    const double most = at->target[best],
+    const size_t vocab = (size_t)at->vocab, top = (size_t)question->top,
+                 best = (size_t)spec_row_argmax(at->target, at->vocab);
+    const double least = at->target[best] - question->delta,
                  divergence = spec_overlap_kl_divergence(at->target, at->opt_draft, vocab);
-    size_t before = 0, rejected = vocab, second = vocab;
+    size_t before = 0, rejected = vocab;
     for (size_t x = 0; x < vocab; x++) {
         before += at->opt_draft[x] > at->opt_draft[best] ||
                   (at->opt_draft[x] == at->opt_draft[best] && x < best);
-        if (x != best && (second == vocab || at->target[x] > at->target[second])) second = x;
-        if (at->target[x] < most - question->delta &&
-            (rejected == vocab || at->target[x] > at->target[rejected]))
+        if (at->target[x] < least && (rejected == vocab || at->target[x] > at->target[rejected]))
             rejected = x;
     }
-    const size_t top = (size_t)question->top, hardest = top == 1 ? rejected : second;
-    const double margin = hardest < vocab ? most - at->target[hardest] : NAN;
+    double certificate = INFINITY, by_margin = INFINITY; /* nothing can be rejected */
+    if (top > 1) {
+        certificate = spec_certificate_top(at->target, vocab, top);
+        by_margin = spec_certificate_margins(at->target, vocab, top);
+    } else if (rejected < vocab) {
+        certificate = spec_certificate_token(at->target, vocab, rejected);
+        by_margin = spec_certificate_margin(at->target[best] - at->target[rejected], 1);
+    }
     value[ACCEPTED] =
-        top == 1 ? at->target[spec_row_argmax(at->opt_draft, at->vocab)] >= most - question->delta
-                 : before < top;
-    value[CERTIFIED] = value[CERTIFIED_MARGIN] = 1.0; /* nothing can be rejected */
-    if (top >= vocab || hardest == vocab) return;
-    value[CERTIFIED] = divergence < (top == 1 ? spec_certificate_token(at->target, vocab, hardest)
-                                              : spec_certificate_top(at->target, vocab, top));
-    value[CERTIFIED_MARGIN] = divergence < spec_certificate_margin(margin, top);
+        top > 1 ? before < top : at->target[spec_row_argmax(at->opt_draft, at->vocab)] >= least;
+    value[CERTIFIED] = isinf(certificate) || divergence < certificate;
+    value[CERTIFIED_MARGIN] = isinf(by_margin) || divergence < by_margin;
 }
 
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)

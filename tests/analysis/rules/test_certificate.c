@@ -95,6 +95,37 @@ TEST(the_margin_alone_gives_the_least_certificate)
         }
 }
 
+/* On all targets in fortieths, and near the least one for a small margin: the tokens between are
+ * as probable as the first and the last on average. */
+TEST(the_margin_beyond_the_drafts_bounds_the_certificate)
+{
+    enum { N = 40 };
+    for (size_t m = 1; m < V; m++) {
+        for (int a = 0; a <= N; a++)
+            for (int b = 0; b <= a && a + b <= N; b++)
+                for (int c = 0; c <= b && a + b + c <= N; c++) {
+                    const double row[V] = {a / (double)N, b / (double)N, c / (double)N,
+                                           (N - a - b - c) / (double)N};
+                    if (row[3] > row[2]) continue;
+                    const double margins = spec_certificate_margins(row, V, m);
+                    assert_true(spec_certificate_top(row, V, m) >= margins - 1e-15);
+                    assert_same(margins, fmax(spec_certificate_margin(row[0] - row[1], m),
+                                              spec_certificate_margin_beyond(row[0] - row[m], m)));
+                }
+        const double margin = 0.02, mean = 1.0 / ((double)m + 1.0);
+        double row[V] = {mean + 0.5 * margin, mean, mean, 0.0};
+        row[m] = mean - 0.5 * margin;
+        for (size_t x = m + 1; x < V; x++) row[x] = 0.0;
+        const double least = spec_certificate_top(row, V, m);
+        assert_near(least, 0.25 * ((double)m + 1.0) * margin * margin, 1e-3);
+        assert_near(spec_certificate_margin_beyond(margin, m), least, 0.03);
+    }
+    assert_within(spec_certificate_margin_beyond(1.0, 3), log(2.0), 1e-15);
+    assert_same(spec_certificate_margin_beyond(0.0, 2), 0.0);
+    assert_nan(spec_certificate_margin_beyond(-0.1, 2));
+    assert_nan(spec_certificate_margin_beyond(1.1, 2));
+}
+
 TEST(edges_and_outside)
 {
     static const double sure[V] = {1.0, 0.0, 0.0, 0.0}, even[V] = {0.25, 0.25, 0.25, 0.25};
@@ -104,8 +135,10 @@ TEST(edges_and_outside)
         assert_same(spec_certificate_top(even, V, m), 0.0);
         assert_near(spec_certificate_margin(1e-3, m), 0.5e-6 * (double)m, 3e-3);
     }
+    assert_same(spec_certificate_margins(even, V, V), INFINITY);
     static const double broken[V] = {0.5, NAN, 0.25, 0.25};
     assert_nan(spec_certificate_top(broken, V, 2));
+    assert_nan(spec_certificate_margins(broken, V, 2));
     assert_nan(spec_certificate_token(broken, V, 3));
     assert_same(spec_certificate_margin(0.0, 1), 0.0);
     assert_nan(spec_certificate_margin(-0.1, 1));
