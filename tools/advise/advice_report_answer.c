@@ -143,13 +143,10 @@ static void add_measurement(spec_sentences ret, const spec_diagnosis_facts *fact
         return;
     }
     if (K == 0 && at_other_batches(advice)) {
-        spec_say(ret, "Measure plain decoding with as many running requests as K = %d has",
-                 advice->K);
-        if (advice->plain_running > 0.0 && advice->running > 0.0)
-            spec_say(ret, ": it had %.1f at a time, against %.1f.", advice->plain_running,
-                     advice->running);
-        else
-            spec_say(ret, ": these files do not say how many it had.");
+        spec_say(ret,
+                 "Measure plain decoding with as many running requests as K = %d has: it had %.1f "
+                 "at a time, against %.1f.",
+                 advice->K, advice->plain_running, advice->running);
         return;
     }
     if (!timed(advice)) {
@@ -168,15 +165,21 @@ static void add_measurement(spec_sentences ret, const spec_diagnosis_facts *fact
     add_reason(ret, advice, length);
 }
 
-/* Adds that runs with different batches but the same tokens/s are compared by the time per token of
- * a request. */
-static void add_equal_rate(spec_sentences ret, const spec_advice *advice)
+/* Adds on which assumption plain decoding is compared. Runs with different batches but the same
+ * tokens/s are compared by the time per token of a request. */
+static void add_load(spec_sentences ret, const spec_advice *advice)
 {
-    if (!advice->equal_rate) return;
-    spec_say(ret,
-             " This compares speeds per request at equal request rates: plain decoding "
-             "had %.1f requests at a time against %.1f, with the same total tokens/s.",
-             advice->plain_running, advice->running);
+    const bool plain = advice->over_plain && !advice->plain_given && advice->plain_seconds > 0.0;
+    if (advice->equal_rate)
+        spec_say(ret,
+                 " This compares speeds per request at equal request rates: plain decoding "
+                 "had %.1f requests at a time against %.1f, with the same total tokens/s.",
+                 advice->plain_running, advice->running);
+    else if (plain && isnan(advice->plain_running) != isnan(advice->running))
+        spec_say(ret,
+                 " This takes plain decoding to have had as many requests at a time as K = %d, "
+                 "because only one of their files says how many.",
+                 advice->K);
 }
 
 /* If only lengths with drafts are compared, says so. */
@@ -289,7 +292,7 @@ static void write_answer(spec_sentences ret, const spec_diagnosis_facts *facts)
     }
     add_batches(ret, advice);
     add_verdict(ret, facts);
-    add_equal_rate(ret, advice);
+    add_load(ret, advice);
     add_uncompared_plain(ret, advice);
 }
 

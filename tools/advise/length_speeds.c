@@ -181,6 +181,16 @@ bool spec_length_plan_same_batch(const spec_length_plan *plan, int K, int other_
     return isnan(more) || fabs(more) <= SAME;
 }
 
+/* Returns whether both lengths were run, and the files of only one of them say how many requests
+ * ran at a time. We then take the load to be the same, as the user says. */
+static bool is_batch_missing(const spec_length_plan *plan, int K, int other_K)
+{
+    return spec_observed_runs_find(plan->runs, K, -1) != NULL &&
+           spec_observed_runs_find(plan->runs, other_K, -1) != NULL &&
+           isnan(spec_length_plan_running(plan, K, -1)) !=
+               isnan(spec_length_plan_running(plan, other_K, -1));
+}
+
 /* Returns the time that K takes per `unit`, divided by the time that another length takes per
  * `other_unit`. It is the geometric mean over the ranges of batches in which both ran, weighted by
  * K's busy time there. */
@@ -188,7 +198,7 @@ static double over(const spec_length_plan *plan, const double *sum, int K, int u
                    int other_unit)
 {
     double weights = 0.0, logs = 0.0;
-    const bool all = plan->equal_rate && other_K == 0;
+    const bool all = (plan->equal_rate && other_K == 0) || is_batch_missing(plan, K, other_K);
     for (int b = all ? -1 : 0; b < (all ? 0 : SPEC_SUM_BATCHES); b++) {
         const double own = seconds_per(plan, sum, K, b, unit);
         double other = seconds_per(plan, sum, other_K, b, other_unit);
@@ -319,10 +329,11 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
     }
     plan->reference = plan->current; /* replaced below if plain decoding was run */
     if (question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0) plan->reference = 0;
-    for (int b = 0; b < SPEC_SUM_BATCHES; b++) {
+    for (int b = -1; b < SPEC_SUM_BATCHES; b++) {
         if (!is_busy(runs, 0, b)) continue;
         for (int K = 1; K <= plan->longest; K++)
-            if (is_busy(runs, K, b) && spec_length_plan_same_batch(plan, K, 0, b))
+            if (is_busy(runs, K, b) &&
+                (b < 0 ? is_batch_missing(plan, K, 0) : spec_length_plan_same_batch(plan, K, 0, b)))
                 plan->reference = 0;
     }
     const bool given = question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0;

@@ -53,8 +53,8 @@ typedef struct {
 } spec_length_plan;
 
 /* Makes the plan from runs with drafts. Its reference is 0 if plain decoding was run in a range of
- * batches that some length with drafts ran in too, or if the question gives its speed. Returns
- * GSL_ENOMEM. */
+ * batches that some length with drafts ran in too, if only one of the two says how many requests
+ * ran at a time, or if the question gives its speed. Returns GSL_ENOMEM. */
 int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs,
                           const spec_advice_question *question);
 

@@ -134,6 +134,11 @@ TEST(lengths_without_plain_decoding_say_so)
     known_times(&f);
     assert_answers(&f, "Keep K = 3: 1.44 [1.40, 1.48] times the tokens/s of plain decoding, and no "
                        "other length is over 2 % faster.");
+    f.advice.running = 1.0;
+    assert_answers(&f, "Keep K = 3: 1.44 [1.40, 1.48] times the tokens/s of plain decoding, and no "
+                       "other length is over 2 % faster. This takes plain decoding to have had as "
+                       "many requests at a time as K = 3, because only one of their files says how "
+                       "many.");
 }
 
 TEST(plain_decoding_at_another_batch_is_measured_again)
@@ -145,8 +150,10 @@ TEST(plain_decoding_at_another_batch_is_measured_again)
                        "these files do not have it.");
     assert_silent(&f, "Setting for");
     f.advice.length[3].seconds = 0.02;
-    assert_answers(&f, "Measure plain decoding with as many running requests as K = 3 has: these "
-                       "files do not say how many it had.");
+    f.advice.plain_running = 13.0;
+    f.advice.running = 4.4;
+    assert_answers(&f, "Measure plain decoding with as many running requests as K = 3 has: it had "
+                       "13.0 at a time, against 4.4.");
     assert_says(&f, "then add --plain FILE with its log.");
 }
 

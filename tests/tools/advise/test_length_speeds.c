@@ -209,6 +209,22 @@ TEST(runs_of_other_batches_are_not_compared)
     }
 }
 
+/* A response does not say how many requests ran with it; plain decoding had one at a time. */
+TEST(an_unknown_batch_is_taken_to_be_that_of_plain_decoding)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    worked w;
+    for (int i = 0; i < 4; i++) {
+        add(&sums, &(window){SPEC_OBSERVED_REQUEST, 1, 400.0, {240.0}, 48.0, NAN});
+        add_at(&sums, 0, 1.0, 0.1);
+    }
+    work_out(&w, &sums);
+    assert_int_equal(w.plan.reference, 0);
+    assert_near(w.speed[1].time.point, 1.2, 1e-9);
+    assert_near(w.speed[1].speed.point, 1.6 / 1.2, 1e-9);
+    forget(&w);
+}
+
 /* 12 requests at a time and 4 have the same tokens/s of wall time, so a token takes a third. */
 TEST(equal_rates_of_requests_are_compared_by_the_time_of_a_token)
 {
