@@ -300,8 +300,9 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     }
 }
 
-/* Finds the smallest possible K from the observation's own numbers. Some engines also count tokens
- * accepted after the end of an output; these hide at most TRIMMED rounds. */
+/* Finds the smallest possible K from the observation's own numbers, if it is larger than the
+ * observation's. Some engines also count tokens accepted after the end of an output; these hide at
+ * most TRIMMED rounds. */
 static void find_least_K(spec_observed_sums *sums, const spec_observation *o)
 {
     enum { TRIMMED = 8 };
@@ -309,7 +310,7 @@ static void find_least_K(spec_observed_sums *sums, const spec_observation *o)
                           : !isnan(o->emitted) ? o->emitted - o->accepted + TRIMMED
                                                : o->passes;
     const double tokens = fmax(o->drafted, o->accepted), K = ceil(tokens / rounds);
-    if (o->K == 0 || !(rounds > 0.0) || !(K > sums->least_K)) return;
+    if (o->K == 0 || !(rounds > 0.0) || o->K >= K || !(K > sums->least_K)) return;
     sums->least_K = K;
     sums->least_K_tokens = tokens;
     sums->least_K_rounds = rounds;

@@ -102,8 +102,8 @@ typedef struct {
     uint64_t impossible;     /* of these, left out: their counts have no meaning */
     uint64_t contradiction_line;
     char contradiction[SPEC_OBSERVATION_FAULT]; /* the first one */
-    /* The smallest draft length possible for an observation without a given one, and the numbers
-     * that show it: the drafted (or else accepted) tokens of its rounds */
+    /* The smallest draft length possible for an observation whose own is smaller or not known, and
+     * the numbers that show it: the drafted (or else accepted) tokens of its rounds */
     double least_K, least_K_tokens, least_K_rounds;
 } spec_observed_sums;
 

@@ -319,6 +319,23 @@ TEST(observations_that_say_nothing_are_left_out)
     assert_same(column(0, 0, SPEC_SUM_ROUNDS), 20);
 }
 
+/* 128 tokens in 2 rounds need K = 64, which contradicts 5 and an unknown length, but not 64. */
+TEST(the_least_length_is_of_observations_that_contradict_it)
+{
+    static const int K[] = {64, 0, 5, -1};
+    static const double least[] = {0.0, 0.0, 64.0, 64.0};
+    for (int i = 0; i < 4; i++) {
+        spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1);
+        o.K = K[i];
+        o.rounds = o.rounds_low = o.rounds_high = K[i] == 0 ? 0.0 : 2.0;
+        o.drafted = 64.0 * o.rounds;
+        o.emitted = 40.0;
+        put(&o);
+        assert_same(sums.least_K, least[i]);
+        end(NULL);
+    }
+}
+
 TEST(two_contradictions_keep_the_first_text)
 {
     spec_observation o = window(20, 60, 70);
