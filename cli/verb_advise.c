@@ -38,9 +38,10 @@ static void read_lengths(void *arguments_, const char *word, const char *verb)
             !spec_settings_parse_u64(&to, high != NULL ? high : low) || from > to ||
             to >= SPEC_ADVICE_K)
             spec_usage_fail(verb,
-                            "--K: '%s' is neither a length nor LOW:HIGH, whole numbers from 0 to "
-                            "%d",
-                            item, SPEC_ADVICE_K - 1);
+                            "--K: '%s%s%s' is neither a length nor LOW:HIGH, whole numbers from 0 "
+                            "to %d",
+                            low, high != NULL ? ":" : "", high != NULL ? high : "",
+                            SPEC_ADVICE_K - 1);
         for (uint64_t K = from; K <= to; K++) considered[K] = true;
     }
     free(copy);

@@ -114,6 +114,8 @@ static int fill_length(spec_advice_length *length, spec_length_samples *samples)
         const spec_block_interval tokens =
             spec_length_samples_interval(samples, length->K, SPEC_LENGTH_TOKENS);
         length->tokens = (spec_cluster_ratio){tokens.value, NAN, NAN, tokens.low, tokens.high, NAN};
+        if (tokens.low < 1.0) length->tokens.low = 1.0;
+        if (tokens.high > length->K + 1.0) length->tokens.high = length->K + 1.0;
     }
     if (length->K == 0) length->tokens = (spec_cluster_ratio){1.0, 0.0, NAN, 1.0, 1.0, NAN};
     length->round_over_plain = (spec_block_interval){NAN, NAN, NAN, NAN};

@@ -15,7 +15,7 @@ extern const char *const spec_advice_columns[]; /* NULL-terminated */
 /* Returns the name of a verdict in the column `answer`: keep, change, off, measure, nothing. */
 const char *spec_advice_verdict_name(spec_advice_verdict verdict);
 
-/* Returns where the numbers for a length come from: run, cut or bounds; for K = 0 run, given or
+/* Returns where the numbers for a length come from: run, shorter or longer; for K = 0 run, given or
  * "not run". */
 const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_length *length);
 

@@ -48,7 +48,8 @@ const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_
 {
     static const char *const sources[] = {"run", "shorter", "longer"};
     if (length->K > 0) return sources[length->source];
-    return isnan(advice->plain_seconds) ? "not run" : advice->plain_given ? "given" : "run";
+    if (isnan(advice->plain_seconds)) return advice->over_plain ? "given" : "not run";
+    return advice->plain_given ? "given" : "run";
 }
 
 static void put_length(spec_table *table, const spec_advice *advice,

@@ -79,6 +79,21 @@ TEST(tokens_per_round_stay_within_a_round)
     }
 }
 
+/* Two requests of very different size have a wide interval, also at lengths that were not run. */
+TEST(tokens_of_other_lengths_stay_within_a_round)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    add(&sums, &(window){SPEC_OBSERVED_REQUEST, 3, 1000.0, {20.0, 10.0, 5.0}, 10.0, 1.0});
+    add(&sums, &(window){SPEC_OBSERVED_REQUEST, 3, 10.0, {10.0, 10.0, 9.0}, 0.1, 1.0});
+    const spec_advice advice = advise(&sums, &usual);
+    for (int K = 1; K <= 6; K++) {
+        assert_true(at(&advice, K)->tokens.low >= 1.0);
+        assert_true(at(&advice, K)->tokens.high <= K + 1.0);
+    }
+    assert_true(at(&advice, 2)->tokens.low == 1.0);
+    assert_true(at(&advice, 2)->tokens.high == 3.0);
+}
+
 TEST(the_users_numbers_stand_in_for_a_plain_run)
 {
     OWNED(spec_observed_sums) sums = {0};

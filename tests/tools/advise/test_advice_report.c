@@ -107,6 +107,8 @@ TEST(each_length_says_how_it_is_known)
     f.advice.plain_given = true;
     assert_says(&f, "1.00               given\n");
     f.advice.plain_seconds = NAN;
+    assert_says(&f, "1.00               given\n");
+    f.advice.over_plain = false;
     assert_says(&f, "1.00               not run\n");
     assert_says(&f, "3.41 [3.12, 3.61]");
     for (int k = 1; k < 5; k++)

@@ -66,6 +66,10 @@ TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
     f.advice.plain_seconds = NAN;
     assert_works(spec_advice_report_table(&table, &f.facts, &error));
     assert_int_equal(table.n_rows, 4);
+    assert_string_equal(word(&table, 0, "known_from"), "given"); /* --round-over-plain */
+    spec_table_free(&table);
+    f.advice.over_plain = false;
+    assert_works(spec_advice_report_table(&table, &f.facts, &error));
     assert_string_equal(word(&table, 0, "known_from"), "not run");
     spec_table_free(&table);
     f.advice.verdict = SPEC_ADVICE_NOTHING;
