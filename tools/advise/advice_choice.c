@@ -112,21 +112,20 @@ static int safest(const rivals *all, const spec_length_plan *plan, int now)
 }
 
 /* Returns the length to run next. That is the one estimated to be fastest, if it was not run; else
- * the fastest other length that some scenario prefers; if there is none, the fastest length once
- * more, in a longer run. */
-static int next_run(const rivals *all, const spec_length_samples *samples, int fastest)
+ * the other length that is most often the fastest in the scenarios; if none ever is, the fastest
+ * length once more, in a longer run. */
+static int next_run(const rivals *all, const spec_length_plan *plan, int fastest)
 {
-    const spec_length_plan *plan = samples->plan;
-    int rival = -1;
+    double most = 0.0;
+    int next = fastest;
     if (!ran(plan, fastest)) return fastest;
     for (int k = 0; k < all->n; k++) {
         const bool exact = all->K[k] == 0 && plain_is_exact(plan);
-        if (all->K[k] == fastest || exact || !(all->loss[k].fastest > 0.0)) continue;
-        if (rival < 0 ||
-            speed_of(samples, all->K[k])->point > speed_of(samples, all->K[rival])->point)
-            rival = k;
+        if (all->K[k] == fastest || exact || all->loss[k].fastest <= most) continue;
+        most = all->loss[k].fastest;
+        next = all->K[k];
     }
-    return rival >= 0 ? all->K[rival] : fastest;
+    return next;
 }
 
 /* Fills in the choice, given the indices of the fastest length and the current one. */
@@ -153,7 +152,7 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
     } else {
         const int safe = safest(all, plan, now);
         advice->to_K = safe >= 0 ? all->K[safe] : advice->K;
-        advice->decides_K = next_run(all, samples, best);
+        advice->decides_K = next_run(all, plan, best);
     }
     advice->gain = spec_length_samples_ratio(samples, advice->to_K, advice->K);
     const int to = place_of(all, advice->to_K);

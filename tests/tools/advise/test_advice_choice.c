@@ -150,6 +150,30 @@ TEST(lengths_that_did_not_run_need_a_run_of_theirs)
     assert_int_equal(advice.decides_K, 2); /* the fastest by estimate: its time is 1.2 */
 }
 
+/* K = 4 is the fastest by estimate, and was run. K = 5 comes next by estimate, but K = 3 is the
+ * fastest in more scenarios: if times are flat up to there, or if acceptance falls with depth. */
+TEST(the_likeliest_rival_of_the_fastest_is_run_next)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    const spec_observer observer = spec_observed_sums_observer(&sums);
+    for (int i = 0; i < 60; i++) {
+        spec_observation plain = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1), drafted = plain;
+        spec_observation_decode_plainly(&plain, 400.0);
+        plain.seconds = 400.0 / 71.2;
+        drafted.K = 4;
+        drafted.rounds = drafted.rounds_low = drafted.rounds_high = 112.0;
+        drafted.accepted = 288.0 + (i % 2 == 0 ? 4.0 : -4.0);
+        drafted.seconds = 112.0 * 3.572 / 132.8;
+        assert_int_equal(observer.take(observer.self, &plain, NULL), GSL_SUCCESS);
+        assert_int_equal(observer.take(observer.self, &drafted, NULL), GSL_SUCCESS);
+    }
+    const spec_advice advice = advise(&sums, &usual);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
+    assert_true(at(&advice, 4)->best);
+    assert_true(at(&advice, 5)->speedup.value > at(&advice, 3)->speedup.value);
+    assert_int_equal(advice.decides_K, 3);
+}
+
 /* K = 1 is as fast as plain decoding, for which the user's number is exact. */
 TEST(a_given_speed_is_not_measured_for_longer)
 {
