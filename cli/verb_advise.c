@@ -125,18 +125,9 @@ static const spec_field_relation relations[] = {
 
 static void check_engine(const char *name, const char *verb)
 {
-    const char *names[64];
-    char near[SPEC_NAMES_MEANT_SIZE];
-    int n = 0;
-    for (int i = 0; spec_log_formats[i] != NULL && n < 62; i++) {
-        names[n++] = spec_log_formats[i]->name;
-        names[n++] = spec_log_formats[i]->engine;
-    }
-    names[n] = NULL;
-    for (int i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0) return;
-    spec_usage_fail(verb, "--engine: there is no engine or format '%s'%s", name,
-                    spec_names_meant(near, name, names, "; 'speclab list logs' lists them"));
+    spec_error error;
+    if (spec_log_format_check(name, spec_log_formats, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--engine: %s", error.text);
 }
 
 /* Checks that the profile is a separate file, which can be written. */

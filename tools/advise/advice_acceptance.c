@@ -281,10 +281,6 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     advice->accepted_over_drafted = spec_observed_run_sum(run, SPEC_SUM_ACCEPTED) / drafted;
     advice->missing = 1.0 - drafted / (run->K * rounds);
     advice->undrafted = 1.0 - rounds / spec_observed_run_sum(run, SPEC_SUM_PASSES);
-    advice->mixture_z = NAN;
-    advice->mixture = (spec_beta_mixture){NAN, NAN, NAN, NAN};
-    advice->without_longest = unknown_ratio;
-    advice->longest_share = NAN;
     /* If drafts were short, their ends would look like rejections, and so like decay by depth. */
     const bool whole = used_depths(run) == run->K && advice->missing < NEGLIGIBLE;
     if (whole && run->K >= 2) advice->mixture_z = mixture_z(run);

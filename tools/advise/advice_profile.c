@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tools/advise/advice_report.h"
 
+#include "analysis/capped_geometric.h"
 #include "tools/advise/engine_settings.h"
 #include "tools/advise/observed_runs.h"
 
@@ -58,14 +59,6 @@ static int fill_depths(spec_acceptance_profile *profile, const spec_observed_run
     return GSL_SUCCESS;
 }
 
-/* Returns the mean of n_emitted at one rate. */
-static double length_at(double alpha, int K)
-{
-    double sum = 1.0;
-    for (int i = 0; i < K; i++) sum = 1.0 + alpha * sum;
-    return sum;
-}
-
 /* Fills in one rate for all depths. We use the engine's own mean, which has a narrower interval
  * than a rate that may differ by depth. */
 static void fill_one_rate(spec_acceptance_profile *profile, const spec_advice_length *length)
@@ -78,8 +71,8 @@ static void fill_one_rate(spec_acceptance_profile *profile, const spec_advice_le
         profile->unconditional[i] = (spec_profile_number){
             pow(alpha->value, i + 1), pow(alpha->low, i + 1), pow(alpha->high, i + 1)};
     }
-    profile->length = (spec_profile_number){length_at(alpha->value, K), length->tokens.low,
-                                            length->tokens.high};
+    profile->length = (spec_profile_number){spec_capped_geometric_mean(alpha->value, K),
+                                            length->tokens.low, length->tokens.high};
 }
 
 static int fill_source(spec_acceptance_profile *profile, const spec_diagnosis_facts *facts,

@@ -14,25 +14,20 @@
 static const char *const option_of[] = {
     [SPEC_SOURCE_FILE] = "", [SPEC_SOURCE_PLAIN] = "--plain ", [SPEC_SOURCE_BEFORE] = "--before "};
 
-/* Returns the draft tokens of all runs, or their accepted tokens if the drafted ones are not
- * known. */
-static double draft_tokens(const spec_observed_sums *sums)
+/* Returns the sum of a column over the runs of K; over all runs for -1. */
+static double sum_of(const spec_observed_sums *sums, int K, int column)
 {
     double n = 0.0;
     for (size_t s = 0; s < sums->n; s++)
-        for (size_t c = 0; c < sums->series[s].n; c++)
-            n += sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_DRAFTED] +
-                 sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_ACCEPTED];
+        for (size_t c = 0; c < sums->series[s].n && (K < 0 || sums->series[s].K == K); c++)
+            n += sums->series[s].column[c * SPEC_SUM_COLUMNS + (size_t)column];
     return n;
 }
 
-/* Returns whether a plain run says how long its tokens took. */
-static bool has_plain_times(const spec_observed_sums *sums)
+/* Returns a number that grows with each draft token, whether drafted or accepted ones are known. */
+static double draft_tokens(const spec_observed_sums *sums)
 {
-    for (size_t s = 0; s < sums->n; s++)
-        for (size_t c = 0; c < sums->series[s].n && sums->series[s].K == 0; c++)
-            if (sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_BUSY] > 0.0) return true;
-    return false;
+    return sum_of(sums, -1, SPEC_SUM_DRAFTED) + sum_of(sums, -1, SPEC_SUM_ACCEPTED);
 }
 
 /* Refuses a plain run that we cannot use, and a draft length that the files contradict. */
@@ -52,7 +47,7 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
                          "decoding",
                          source->path);
     }
-    if (paths->n_plain > 0 && !has_plain_times(sums))
+    if (paths->n_plain > 0 && !(sum_of(sums, 0, SPEC_SUM_BUSY) > 0.0))
         return spec_fail(error, GSL_EINVAL,
                          "--plain %.300s: its tokens have no times, or not how many requests ran; "
                          "give --plain-tokens-per-s or --round-over-plain",
@@ -97,9 +92,8 @@ static int unknown(const spec_diagnosis_source *source, const spec_advice_paths 
         paths->opt_format != NULL ? paths->opt_format : "", read->nearest, open);
 }
 
-/* Reads the files of one role, in order. *ret_drafts is the first plain file that has draft tokens,
- * or NULL. */
-static int read_part(spec_advice_files *files, spec_observed_sums *sums, const char **ret_drafts,
+/* Reads the files of one role, in order. */
+static int read_part(spec_advice_files *files, spec_observed_sums *sums,
                      const spec_advice_paths *paths, spec_source_part part, spec_error *error)
 {
     const bool plain = part == SPEC_SOURCE_PLAIN, before = part == SPEC_SOURCE_BEFORE;
@@ -109,7 +103,6 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
     const spec_observer observer = spec_counter_differences_observer(&counters);
     const double known = plain ? draft_tokens(sums) : NAN;
     int status = GSL_SUCCESS;
-    *ret_drafts = NULL;
     for (int i = 0; i < n; i++) {
         spec_diagnosis_source *source = &files->source[files->n_sources++];
         source->path = path[i];
@@ -124,7 +117,11 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
         if (source->summary.format == NULL) SPEC_TRY(unknown(source, paths, error));
         note_begin(&source->summary.learned, &counters, begin_rounds);
         if (i == n - 1) SPEC_TRY(spec_counter_differences_end(&counters, error));
-        if (plain && *ret_drafts == NULL && draft_tokens(sums) > known) *ret_drafts = path[i];
+        if (plain && draft_tokens(sums) > known)
+            SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                               "--plain %.300s: has draft tokens; give a log without speculation, "
+                               "or give it without --plain",
+                               path[i]));
     }
 done:
     if (!before) {
@@ -138,18 +135,12 @@ done:
 int spec_advice_files_read(spec_advice_files *files, const spec_advice_paths *paths,
                            spec_error *error)
 {
-    const char *drafts;
     *files = (spec_advice_files){0};
     files->source = calloc((size_t)(1 + paths->n_files + paths->n_plain), sizeof *files->source);
     if (files->source == NULL) return spec_no_memory(error);
-    SPEC_PASS(read_part(files, &files->before, &drafts, paths, SPEC_SOURCE_BEFORE, error));
-    SPEC_PASS(read_part(files, &files->sums, &drafts, paths, SPEC_SOURCE_FILE, error));
-    SPEC_PASS(read_part(files, &files->sums, &drafts, paths, SPEC_SOURCE_PLAIN, error));
-    if (drafts != NULL)
-        return spec_fail(error, GSL_EINVAL,
-                         "--plain %.300s: has draft tokens; give a log without speculation, or "
-                         "give it without --plain",
-                         drafts);
+    SPEC_PASS(read_part(files, &files->before, paths, SPEC_SOURCE_BEFORE, error));
+    SPEC_PASS(read_part(files, &files->sums, paths, SPEC_SOURCE_FILE, error));
+    SPEC_PASS(read_part(files, &files->sums, paths, SPEC_SOURCE_PLAIN, error));
     SPEC_PASS(check_use(files, paths, error));
     for (int i = 0; i < files->n_sources && files->read == NULL; i++)
         if (files->source[i].part != SPEC_SOURCE_BEFORE && files->source[i].summary.format != NULL)

@@ -333,8 +333,6 @@ static bool accepted_over_drafted(spec_diagnosis_said *said, const spec_diagnosi
     return true;
 }
 
-/* Finds out what the printed shares by depth mean. If they sum to the length minus 1, they are
- * shares of all rounds; if their products do, they are conditional. */
 static bool per_position(spec_diagnosis_said *said, const spec_diagnosis_facts *facts)
 {
     const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, facts->advice->K);
@@ -342,32 +340,14 @@ static bool per_position(spec_diagnosis_said *said, const spec_diagnosis_facts *
     if (last < 1 || counts.tested[0] <= 0.0 || counts.tested[last] <= 0.0) return false;
     const double m = counts.passed[last] / counts.tested[0];
     const double conditional = counts.passed[last] / counts.tested[last];
+    double sum = 0.0;
     if (!(conditional - m > 0.1)) return false;
-    double sum = 0.0, products = 0.0, product = 1.0;
-    for (int j = 0; j <= last; j++) {
-        sum += counts.passed[j] / counts.tested[0];
-        product *= counts.passed[j] / counts.tested[0];
-        products += product;
-    }
-    const double length = counts.rounds > 0.0 ? counts.accepted / counts.rounds : sum;
-    const bool as_products =
-        fabs(products - length) < 0.02 * length && fabs(sum - length) > 0.02 * length;
-    if (as_products)
-        spec_say(said->evidence,
-                 "The rates by depth are shares of the rounds that reach a depth: the sum of their "
-                 "products, %.2f, is the mean length less 1 (%.2f), and their own sum, %.2f, is "
-                 "not.",
-                 products, length, sum);
-    else
-        spec_say(
-            said->evidence,
-            "Rates by depth are shares of all rounds: their sum, %.2f, is the mean length less 1. "
-            "Depth %d: %.3f of all rounds, %s%.3f of those that reach it.",
-            sum, last + 1, m, counts.short_of[last] > 0.0 ? "at least " : "", conditional);
-    spec_say(said->next, "%s",
-             as_products ? "Report this output to speclab's developers: it reads such rates as "
-                           "shares of all rounds."
-                         : "Judge a depth by the second number (conditional in -f csv).");
+    for (int j = 0; j <= last; j++) sum += counts.passed[j] / counts.tested[0];
+    spec_say(said->evidence,
+             "Rates by depth are shares of all rounds: their sum, %.2f, is the mean length less 1. "
+             "Depth %d: %.3f of all rounds, %s%.3f of those that reach it.",
+             sum, last + 1, m, counts.short_of[last] > 0.0 ? "at least " : "", conditional);
+    spec_say(said->next, "Judge a depth by the second number (conditional in -f csv).");
     return true;
 }
 

@@ -2,7 +2,6 @@
 #include "tools/advise/log_file.h"
 
 #include "base/input_file.h"
-#include "base/names.h"
 #include "base/needle_set.h"
 #include "speclab/no_memory.h"
 #include "tools/advise/log_format.h"
@@ -14,8 +13,7 @@
 #include <unistd.h>
 
 enum {
-    FORMATS_MOST = 64,
-    NAMES_SIZE = 400,
+    FORMATS_MOST = SPEC_LOG_FORMATS,
     NEAREST = 3,
     READABLE = 100, /* one unreadable record is allowed per this many records */
     BEGINNING = 1 << 16,
@@ -72,38 +70,6 @@ static int take(void *self, const spec_observation *observation, spec_error *err
 
 /* ---- The table ---- */
 
-/* Adds a name and a comma; stops when the text is full. */
-static void append(char text[NAMES_SIZE], const char *name)
-{
-    const size_t used = strlen(text);
-    snprintf(text + used, NAMES_SIZE - used, "%s%s", used > 0 ? ", " : "", name);
-}
-
-static int unknown_name(const char *name, const spec_log_format *const *table, spec_error *error)
-{
-    const char *names[2 * FORMATS_MOST + 1] = {NULL};
-    char formats[NAMES_SIZE] = "", engines[NAMES_SIZE] = "";
-    int n = 0;
-    for (int i = 0; table[i] != NULL; i++) {
-        int k = 0;
-        while (k < i && strcmp(table[k]->engine, table[i]->engine) != 0) k++;
-        names[n++] = table[i]->name;
-        append(formats, table[i]->name);
-        if (k < i) continue;
-        names[n++] = table[i]->engine;
-        append(engines, table[i]->engine);
-    }
-    const char *near = spec_names_nearest(name, names);
-    if (near != NULL)
-        return spec_fail(error, GSL_EINVAL,
-                         "no engine or format of logs is named '%.60s'; did you mean '%s'?", name,
-                         near);
-    return spec_fail(error, GSL_EINVAL,
-                     "no engine or format of logs is named '%.60s'; engines are %.150s; formats "
-                     "are %.200s",
-                     name, engines, formats);
-}
-
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -131,7 +97,7 @@ static int choose_formats(reading *r, const spec_log_options *options, spec_erro
             add_needle(&r->needles, f->needles[k]);
     }
     spec_needle_set_ready(&r->needles);
-    return r->n == 0 && asked != NULL ? unknown_name(asked, table, error) : GSL_SUCCESS;
+    return r->n == 0 && asked != NULL ? spec_log_format_check(asked, table, error) : GSL_SUCCESS;
 }
 
 /* ---- Records ---- */

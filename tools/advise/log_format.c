@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tools/advise/log_format.h"
 
+#include "base/names.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #define LINE(name) &spec_reader_##name,
 const spec_log_format *const spec_log_formats[] = {SPEC_READERS(LINE) NULL};
+
+int spec_log_format_check(const char *name, const spec_log_format *const *table, spec_error *error)
+{
+    const char *names[2 * SPEC_LOG_FORMATS + 1], *const asked[] = {name, NULL};
+    int n = 0;
+    for (; *table != NULL && n < 2 * SPEC_LOG_FORMATS; table++) {
+        names[n++] = (*table)->name;
+        names[n++] = (*table)->engine;
+    }
+    names[n] = NULL;
+    return spec_names_check(asked, names, "engine or format of logs",
+                            "; 'speclab list logs' lists them", error);
+}
 
 int spec_log_bad(const spec_log_record *record, spec_error *error, const char *format, ...)
 {

@@ -101,6 +101,11 @@ extern const spec_log_format *const spec_log_formats[];
 SPEC_READERS(DECLARE)
 #undef DECLARE
 
+enum { SPEC_LOG_FORMATS = 64 }; /* formats of a table, at most */
+
+/* Returns GSL_EINVAL if no engine or format of the table has this name. */
+int spec_log_format_check(const char *name, const spec_log_format *const *table, spec_error *error);
+
 /* Fails with "file:line: ..."; returns GSL_EINVAL. */
 __attribute__((format(printf, 3, 4))) int spec_log_bad(const spec_log_record *record,
                                                        spec_error *error, const char *format, ...);

@@ -104,17 +104,6 @@ TEST(rates_by_depth_are_shares_of_all_rounds)
     assert_false(says(&f, "per-position", NULL));
 }
 
-/* Conditional rates .9, .8, .7 taken for shares of all rounds: products .9, .72, .504. */
-TEST(rates_by_depth_that_are_conditional_are_recognised)
-{
-    static const double conditional[3] = {90, 80, 70};
-    advice_facts f;
-    advice_facts_make(&f, "vllm", 3, 100, conditional);
-    f.column[0][SPEC_SUM_ACCEPTED] = 212.4;
-    assert_true(says(&f, "per-position", "the sum of their products, 2.12"));
-    assert_true(says(&f, "per-position", "their own sum, 2.40"));
-}
-
 TEST(each_generation_of_sglang_has_its_rate_explained)
 {
     advice_facts f;
