@@ -4,7 +4,6 @@
 #include "analysis/alpha.h"
 #include "sim/chance/rng.h"
 
-#include <float.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>
@@ -182,29 +181,6 @@ static int leave_out_longest(spec_advice *advice, trials *all, double error)
     return GSL_SUCCESS;
 }
 
-/* Returns m_2 - m_1^2 over its standard error, by the jackknife over clusters. Changes within
- * rounding are ignored, so clusters with the same distribution show no spread. */
-static double mixture_z(const spec_observed_run *run)
-{
-    const double D = spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS);
-    const double A1 = spec_observed_run_sum(run, SPEC_SUM_PASSED);
-    const double A2 = spec_observed_run_sum(run, SPEC_SUM_PASSED + 1);
-    const double excess = A2 / D - A1 * A1 / (D * D);
-    double squares = 0.0;
-    size_t n = 0;
-    for (size_t g = 0; g < run->n; g++) {
-        const double *c = run->column + g * SPEC_SUM_COLUMNS;
-        const double d = D - c[SPEC_SUM_DEPTH_ROUNDS];
-        if (!(c[SPEC_SUM_DEPTH_ROUNDS] > 0.0) || !(d > 0.0)) continue;
-        const double a1 = A1 - c[SPEC_SUM_PASSED], a2 = A2 - c[SPEC_SUM_PASSED + 1];
-        const double change = a2 / d - a1 * a1 / (d * d) - excess;
-        if (fabs(change) > 8.0 * DBL_EPSILON * A2 / D) squares += change * change;
-        n++;
-    }
-    if (n < 2 || squares == 0.0) return NAN;
-    return excess / sqrt(squares * ((double)n - 1.0) / (double)n);
-}
-
 static void fit_mixture(spec_advice *advice, const spec_observed_run *run)
 {
     double counts[SPEC_ADVICE_K];
@@ -283,7 +259,11 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     advice->undrafted = 1.0 - rounds / spec_observed_run_sum(run, SPEC_SUM_PASSES);
     /* If drafts were short, their ends would look like rejections, and so like decay by depth. */
     const bool whole = used_depths(run) == run->K && advice->missing < NEGLIGIBLE;
-    if (whole && run->K >= 2) advice->mixture_z = mixture_z(run);
+    if (whole && run->K >= 2) {
+        double variance;
+        const double excess = spec_observed_run_excess(&variance, run, 1);
+        if (variance > 0.0) advice->mixture_z = excess / sqrt(variance);
+    }
     if (whole) fit_mixture(advice, run);
     int status = alpha_at(&advice->alpha, &all, plan, 0, run);
     if (status == GSL_SUCCESS && all.n > 0 && all.requests)

@@ -42,13 +42,6 @@ static bool ran(const spec_length_plan *plan, int K)
     return (K == 0 && plan->reference == 0) || spec_observed_runs_find(plan->runs, K, -1) != NULL;
 }
 
-/* Returns whether plain decoding is exact. It is if the user gave its speed: that number has no
- * interval that a run could narrow. */
-static bool plain_is_exact(const spec_length_plan *plan)
-{
-    return plan->question->plain_tokens_per_s > 0.0 || plan->question->round_over_plain > 0.0;
-}
-
 /* The lengths that have a speed, beginning with those of the question, and what each of them
  * loses. */
 typedef struct {
@@ -120,7 +113,8 @@ static int next_run(const rivals *all, const spec_length_plan *plan, int fastest
     int next = fastest;
     if (!ran(plan, fastest)) return fastest;
     for (int k = 0; k < all->n; k++) {
-        const bool exact = all->K[k] == 0 && plain_is_exact(plan);
+        /* a number of the user's has no interval that a run could narrow */
+        const bool exact = all->K[k] == 0 && spec_advice_question_gives_plain(plan->question);
         if (all->K[k] == fastest || exact || all->loss[k].fastest <= most) continue;
         most = all->loss[k].fastest;
         next = all->K[k];

@@ -35,6 +35,12 @@ typedef struct {
         .error = 0.05, .seed = 42                                                                  \
     }
 
+/* Returns whether the user gave the speed of plain decoding. */
+static inline bool spec_advice_question_gives_plain(const spec_advice_question *question)
+{
+    return question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0;
+}
+
 /* Where the numbers for a K come from. */
 typedef enum {
     SPEC_ADVICE_MEASURED, /* this K was run */

@@ -121,22 +121,15 @@ static bool contradicts_one_alpha(const spec_observed_run *run, const double *su
     if (!moments(m, run, sum)) return true;
     if (sum[SPEC_SUM_DRAFTED] < 0.99 * run->K * sum[SPEC_SUM_ROUNDS]) return true;
     for (int j = 1; j < run->K; j++) {
-        const double a = j > 1 ? m[j - 2] : 1.0, b = m[j - 1], c = m[j], excess = a * c - b * b;
+        const double a = j > 1 ? m[j - 2] : 1.0, b = m[j - 1], c = m[j];
         /* Gradient (c, -2b, a); Cov(m_i, m_k) = (m_max(i,k) - m_i m_k) / D, and m_0 is exact. */
         const double mean = (j > 1 ? c * a : 0.0) - 2.0 * b * b + a * c,
                      own = (j > 1 ? c * c * a : 0.0) + 4.0 * b * b * b + a * a * c,
                      crossed =
                          2.0 * (-2.0 * b * a * c + (j > 1 ? c * (-2.0 * b * b + a * c) : 0.0));
-        double variance = fmax(own + crossed - mean * mean, 0.0) / D, squares = 0.0;
-        for (size_t g = 0; g < run->n && run->n >= CLUSTERS; g++) {
-            const double *cluster = run->column + g * SPEC_SUM_COLUMNS + SPEC_SUM_PASSED;
-            const double d = D - cluster[SPEC_SUM_DEPTH_ROUNDS - SPEC_SUM_PASSED];
-            if (!(d > 0.0)) continue;
-            const double a_g = j > 1 ? (a * D - cluster[j - 2]) / d : 1.0,
-                         b_g = (b * D - cluster[j - 1]) / d, c_g = (c * D - cluster[j]) / d;
-            squares += pow(a_g * c_g - b_g * b_g - excess, 2.0);
-        }
-        variance = fmax(variance, squares * (1.0 - 1.0 / (double)run->n));
+        double variance = fmax(own + crossed - mean * mean, 0.0) / D, of_clusters;
+        const double excess = spec_observed_run_excess(&of_clusters, run, j);
+        if (run->n >= CLUSTERS) variance = fmax(variance, of_clusters);
         const double most = run->n >= CLUSTERS ? gsl_cdf_tdist_Qinv(error, (double)run->n - 1.0)
                                                : gsl_cdf_ugaussian_Qinv(error);
         if (excess < -most * sqrt(variance) - 1e-12) return true;
@@ -328,7 +321,8 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
         if (rounds >= most) plan->current = run->K, most = rounds;
     }
     plan->reference = plan->current; /* replaced below if plain decoding was run */
-    if (question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0) plan->reference = 0;
+    const bool given = spec_advice_question_gives_plain(question);
+    if (given) plan->reference = 0;
     for (int b = -1; b < SPEC_SUM_BATCHES; b++) {
         if (!is_busy(runs, 0, b)) continue;
         for (int K = 1; K <= plan->longest; K++)
@@ -336,7 +330,6 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
                 (b < 0 ? is_batch_missing(plan, K, 0) : spec_length_plan_same_batch(plan, K, 0, b)))
                 plan->reference = 0;
     }
-    const bool given = question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0;
     if (!given && !spec_length_plan_same_batch(plan, plan->current, 0, -1) &&
         has_equal_rate(plan)) {
         plan->equal_rate = true;

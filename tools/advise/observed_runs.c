@@ -4,6 +4,7 @@
 #include "analysis/acceptance/serial_widening.h"
 #include "speclab/no_memory.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,35 @@ double spec_observed_run_sum(const spec_observed_run *run, int column)
     double sum = 0.0;
     for (size_t i = 0; i < run->n; i++) sum += run->column[i * SPEC_SUM_COLUMNS + (size_t)column];
     return sum;
+}
+
+/* Returns the excess at depth j, given the rounds and those that accept at least j - 1, j and j + 1
+ * tokens. */
+static double excess_of(const double rounds[4])
+{
+    const double b = rounds[2] / rounds[0];
+    return rounds[1] / rounds[0] * (rounds[3] / rounds[0]) - b * b;
+}
+
+double spec_observed_run_excess(double *ret_variance, const spec_observed_run *run, int j)
+{
+    const int column[] = {SPEC_SUM_DEPTH_ROUNDS,
+                          j > 1 ? SPEC_SUM_PASSED + j - 2 : SPEC_SUM_DEPTH_ROUNDS,
+                          SPEC_SUM_PASSED + j - 1, SPEC_SUM_PASSED + j};
+    double all[4], squares = 0.0, n = 0.0;
+    for (int i = 0; i < 4; i++) all[i] = spec_observed_run_sum(run, column[i]);
+    const double excess = excess_of(all), rounding = 8.0 * DBL_EPSILON * all[3] / all[0];
+    for (size_t g = 0; g < run->n; g++) {
+        const double *cluster = run->column + g * SPEC_SUM_COLUMNS;
+        double others[4];
+        for (int i = 0; i < 4; i++) others[i] = all[i] - cluster[column[i]];
+        if (!(cluster[SPEC_SUM_DEPTH_ROUNDS] > 0.0) || !(others[0] > 0.0)) continue;
+        const double change = excess_of(others) - excess;
+        if (fabs(change) > rounding) squares += change * change;
+        n++;
+    }
+    *ret_variance = n >= 2.0 ? squares * (n - 1.0) / n : NAN;
+    return excess;
 }
 
 /* ---- numbers of a cluster -------------------------------------------------------------------- */

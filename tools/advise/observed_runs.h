@@ -41,6 +41,12 @@ const spec_observed_run *spec_observed_runs_find(const spec_observed_runs *runs,
 /* Returns the sum of a column over a run's clusters. */
 double spec_observed_run_sum(const spec_observed_run *run, int column);
 
+/* Returns m_{j-1} m_{j+1} - m_j^2, where m_j is the share of rounds that accept at least j >= 1
+ * tokens and m_0 = 1. One alpha gives 0, a mixture more, and acceptance that falls with depth less.
+ * *ret_variance is that of the jackknife over clusters with depths; NaN for fewer than two. Changes
+ * within rounding are ignored, so clusters with the same distribution show no spread. */
+double spec_observed_run_excess(double *ret_variance, const spec_observed_run *run, int j);
+
 /* Computes a number from a cluster, for ratios; `arg` is a column, a depth or a draft length. */
 typedef double spec_cluster_value(const double *cluster, int arg);
 spec_cluster_value spec_cluster_column;   /* column number `arg` */

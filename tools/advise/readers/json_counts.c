@@ -470,6 +470,8 @@ int spec_json_counts_each(const spec_log_record *record, spec_log_learned *learn
                           const spec_json_table *table, spec_error *error)
 {
     const char *const *key = table->key;
+    if (table->needs_K != NULL && (record->K < 1 || record->K > SPEC_OBSERVED_DEPTHS))
+        return spec_fail(error, GSL_EUNSUP, "%.150s: %s", record->file, table->needs_K);
     while (key[1] != NULL && !spec_json_has(record->bytes, record->n, *key)) key++;
     return spec_json_each(record, learned, *key, take, table, error);
 }

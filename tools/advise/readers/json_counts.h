@@ -114,6 +114,7 @@ typedef struct {
     bool needs_all;
     bool widths_vary; /* drafted is rounds times the last width, so it is not reliable */
     bool streamed;    /* parts of a stream repeat the counts so far; only the last part counts */
+    const char *needs_K; /* why the user must give the draft length; NULL: he need not */
     const spec_json_field *fields;
     /* Completes the counts of an object; NULL: there is nothing left to do. */
     int (*finish)(spec_json_counts *counts, const spec_json_place *place, spec_error *error);
@@ -123,7 +124,7 @@ typedef struct {
  * histogram also gives K, rounds, drafted, accepted and passed. Fails with spec_log_bad for values
  * of the wrong form, as "file:line: 'key' is 'value': expected ...", and for counts that contradict
  * each other: a histogram and its sums, its length and K, accepted and drafted tokens, drafted
- * tokens and K. */
+ * tokens and K. Returns GSL_EUNSUP if the draft length is needed and not given. */
 int spec_json_counts_each(const spec_log_record *record, spec_log_learned *learned,
                           const spec_json_table *table, spec_error *error);
 

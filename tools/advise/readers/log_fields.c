@@ -276,9 +276,8 @@ static int read_behind(const char *behind, spec_log_scan *scan, const char *of, 
     if (last != '%' && !spec_log_scan_is_letter(last)) return GSL_SUCCESS;
     if (!spec_log_scan_is_letter(*scan->at) && !spec_log_scan_is_digit(*scan->at))
         return GSL_SUCCESS;
-    const ptrdiff_t left = at.end - at.at;
     return spec_log_bad(scan->record, error, "%s: expected '%s', not '%.*s'", of, behind,
-                        left < SHOWN ? (int)left : SHOWN, at.at);
+                        shown(&at), at.at);
 }
 
 static int twice(const spec_log_scan *scan, const char *of, spec_error *error)
@@ -373,12 +372,10 @@ static int read_joined(spec_log_numbers *ret, const spec_log_line *line, spec_lo
     do {
         const int i = field_at(line, &next);
         if (i < 0 && missing(ret, line) == NULL) return GSL_SUCCESS;
-        if (i < 0) {
-            const ptrdiff_t left = next.end - next.at;
-            return spec_log_bad(
-                scan->record, error, "%s: expected a field such as '%s', not '%.*s'", line->name,
-                missing(ret, line)->before, left < SHOWN ? (int)left : SHOWN, next.at);
-        }
+        if (i < 0)
+            return spec_log_bad(scan->record, error,
+                                "%s: expected a field such as '%s', not '%.*s'", line->name,
+                                missing(ret, line)->before, shown(&next), next.at);
         SPEC_PASS(read_fields(ret, line, i, &next, error));
         *scan = next;
     } while (behind(&next, line->between));

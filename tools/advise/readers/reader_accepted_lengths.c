@@ -70,22 +70,16 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
     return status;
 }
 
-static const spec_json_table table = {.key = {FIELDS},
-                                      .kind = SPEC_OBSERVED_REQUEST,
-                                      .fields = &(const spec_json_field){0},
-                                      .finish = finish};
+static const spec_json_table table = {
+    .key = {FIELDS},
+    .kind = SPEC_OBSERVED_REQUEST,
+    .finish = finish,
+    .fields = &(const spec_json_field){0},
+    .needs_K =
+        "accepted lengths are valid for any draft length up to 64; choose the one to replay, "
+        "as in --current 5"};
 
-static int read_record(void *state, spec_log_learned *learned, const spec_log_record *record,
-                       spec_error *error)
-{
-    (void)state;
-    if (record->K < 1 || record->K > SPEC_OBSERVED_DEPTHS)
-        return spec_fail(error, GSL_EUNSUP,
-                         "%.150s: accepted lengths are valid for any draft length up to %d; choose "
-                         "the one to replay, as in --current 5",
-                         record->file, SPEC_OBSERVED_DEPTHS);
-    return spec_json_counts_each(record, learned, &table, error);
-}
+SPEC_JSON_READ(read_record, &table)
 
 const spec_log_format spec_reader_accepted_lengths = {
     .name = "specdecode-bench", .engine = "any",

@@ -41,20 +41,14 @@ static int response_finish(spec_json_counts *c, const spec_json_place *place, sp
 }
 
 static const spec_json_table responses = {
-    .key = {"acceptance_lengths"}, .kind = SPEC_OBSERVED_REQUEST, .finish = response_finish,
-    .fields = (const spec_json_field[]){SPEC_LIST("acceptance_lengths", list[0]), {0}}};
+    .key = {"acceptance_lengths"},
+    .kind = SPEC_OBSERVED_REQUEST,
+    .finish = response_finish,
+    .fields = (const spec_json_field[]){SPEC_LIST("acceptance_lengths", list[0]), {0}},
+    .needs_K = "the draft length does not follow from acceptance lengths; give it, as in --current "
+               "3"};
 
-static int response_read(void *state, spec_log_learned *learned, const spec_log_record *record,
-                         spec_error *error)
-{
-    (void)state;
-    if (record->K < 1 || record->K > SPEC_OBSERVED_DEPTHS)
-        return spec_fail(error, GSL_EUNSUP,
-                         "%.150s: the draft length does not follow from acceptance lengths; give "
-                         "it, as in --current 3",
-                         record->file);
-    return spec_json_counts_each(record, learned, &responses, error);
-}
+SPEC_JSON_READ(response_read, &responses)
 
 const spec_log_format spec_reader_specdec_bench_response = {
     .name = "specdec_bench-responses", .engine = "any",
