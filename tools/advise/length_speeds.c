@@ -291,19 +291,21 @@ static bool is_busy(const spec_observed_runs *runs, int K, int batch)
     return run != NULL && spec_observed_run_sum(run, SPEC_SUM_BUSY) > 0.0;
 }
 
+/* Returns the tokens per second of wall time: those of a request, times the requests at a time. */
+static double tokens_per_second(const spec_length_plan *plan, int K)
+{
+    const spec_observed_run *run = spec_observed_runs_find(plan->runs, K, -1);
+    if (run == NULL) return NAN;
+    return spec_length_plan_running(plan, K, -1) *
+           spec_observed_run_sum(run, SPEC_SUM_BUSY_EMITTED) /
+           spec_observed_run_sum(run, SPEC_SUM_BUSY);
+}
+
 /* Returns whether plain decoding and the current length emitted equally many tokens per second of
  * wall time, within 10 %. Requests then came at the same rate, and neither engine was full. */
 static bool has_equal_rate(const spec_length_plan *plan)
 {
-    const spec_observed_run *plain = spec_observed_runs_find(plan->runs, 0, -1),
-                            *now = spec_observed_runs_find(plan->runs, plan->current, -1);
-    if (!is_busy(plan->runs, 0, -1) || !is_busy(plan->runs, plan->current, -1)) return false;
-    if (plain->requests || now->requests) return false;
-    const double ratio = spec_observed_run_sum(now, SPEC_SUM_EMITTED) /
-                         spec_observed_run_sum(now, SPEC_SUM_SECONDS) /
-                         spec_observed_run_sum(plain, SPEC_SUM_EMITTED) *
-                         spec_observed_run_sum(plain, SPEC_SUM_SECONDS);
-    return fabs(log(ratio)) < 0.1;
+    return fabs(log(tokens_per_second(plan, plan->current) / tokens_per_second(plan, 0))) < 0.1;
 }
 
 int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs,

@@ -225,21 +225,27 @@ TEST(an_unknown_batch_is_taken_to_be_that_of_plain_decoding)
     forget(&w);
 }
 
-/* 12 requests at a time and 4 have the same tokens/s of wall time, so a token takes a third. */
+/* 12 requests at a time and 4 have the same tokens/s of wall time, so a token takes a third; also
+ * if the requests of plain decoding were read one by one. */
 TEST(equal_rates_of_requests_are_compared_by_the_time_of_a_token)
 {
-    OWNED(spec_observed_sums) sums = {0};
-    worked w;
-    for (int i = 0; i < 4; i++) {
-        add_at(&sums, 1, 4.0, 0.16);
-        add_at(&sums, 0, 12.0, 0.3);
+    for (int single = 0; single < 2; single++) {
+        OWNED(spec_observed_sums) sums = {0};
+        worked w;
+        for (int i = 0; i < 4; i++) {
+            add_at(&sums, 1, 4.0, 0.16);
+            if (single)
+                add(&sums, &(window){SPEC_OBSERVED_REQUEST, 0, 640.0, {0.0}, 0.3 * 640.0, 12.0});
+            else
+                add_at(&sums, 0, 12.0, 0.3);
+        }
+        work_out(&w, &sums);
+        assert_true(w.plan.equal_rate);
+        assert_int_equal(w.plan.reference, 0);
+        assert_near(w.speed[1].speed.point, 3.0, 1e-9);
+        assert_near(spec_length_plan_running(&w.plan, 0, -1), 12.0, 1e-9);
+        forget(&w);
     }
-    work_out(&w, &sums);
-    assert_true(w.plan.equal_rate);
-    assert_int_equal(w.plan.reference, 0);
-    assert_near(w.speed[1].speed.point, 3.0, 1e-9);
-    assert_near(spec_length_plan_running(&w.plan, 0, -1), 12.0, 1e-9);
-    forget(&w);
 }
 
 /* 160 tokens are counted in 100 rounds, and 136 come out; a length that was not run loses as many
