@@ -25,6 +25,7 @@ static const spec_json_field response_fields[] = {
     SPEC_COUNT("spec_draft_token_num", o.drafted),
     SPEC_LIST("spec_correct_drafts_histogram", histogram),
     SPEC_LIST("spec_accept_histogram", histogram),
+    SPEC_LIST("spec_acceptance_histogram", histogram),
     SPEC_REAL("spec_accept_length", o.printed_length, 1),
     SPEC_REAL("spec_accept_rate", o.printed_rate, 1),
     SPEC_COUNT("*completion_tokens", o.emitted),

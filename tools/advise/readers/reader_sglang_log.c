@@ -6,6 +6,7 @@
  * as a window. */
 #include "tools/advise/readers/log_fields.h"
 #include "tools/advise/readers/sglang_rates.h"
+#include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,6 @@ typedef struct {
 } sglang_state;
 
 static const char verify[] = "'spec_verify_ct': ";
-static const char unfinished[] = "'finish_reason': None";
 
 static bool has_requests(const char *bytes, size_t n)
 {
@@ -72,8 +72,7 @@ static bool concerns(const char *bytes, size_t n)
     return spec_log_find(place, n - (size_t)(place - bytes), "#running-req: ") != NULL;
 }
 
-/* Numbers of the two kinds of lines. */
-enum { RUNNING, LENGTH, RATE, THROUGHPUT, ROUNDS, TOKENS, SECONDS, ACCEPTED, DRAFTED };
+enum { RUNNING, LENGTH, RATE, THROUGHPUT };
 
 /* ---- The settings of the server ---- */
 
@@ -284,125 +283,42 @@ static int take_drafted(sglang_state *state, spec_log_learned *learned,
 
 /* ---- Lines of requests ---- */
 
-/* The lines "Finish: ..." of --log-requests have Python's text of the response's meta_info; several
- * versions use different names. */
-static const spec_log_field request_fields[] = {
-    {verify, NULL, SPEC_LOG_COUNT, true, ROUNDS},
-    {"'completion_tokens': ", NULL, SPEC_LOG_COUNT, false, TOKENS},
-    {"'e2e_latency': ", NULL, SPEC_LOG_MEAN, false, SECONDS},
-    {"'spec_num_correct_drafts': ", NULL, SPEC_LOG_COUNT, false, ACCEPTED},
-    {"'spec_accepted_drafts': ", NULL, SPEC_LOG_COUNT, false, ACCEPTED},
-    {"'spec_accept_token_num': ", NULL, SPEC_LOG_COUNT, false, ACCEPTED}, /* 2025 */
-    {"'spec_num_proposed_drafts': ", NULL, SPEC_LOG_COUNT, false, DRAFTED},
-    {"'spec_proposed_drafts': ", NULL, SPEC_LOG_COUNT, false, DRAFTED},
-    {"'spec_draft_token_num': ", NULL, SPEC_LOG_COUNT, false, DRAFTED}, /* 2025 */
-    {"'spec_correct_drafts_histogram': [", "]", SPEC_LOG_COUNTS, false, 0},
-    {"'spec_accept_histogram': [", "]", SPEC_LOG_COUNTS, false, 0},
-    {"'spec_acceptance_histogram': [", "]", SPEC_LOG_COUNTS, false, 0},
-    {"'spec_accept_length': ", NULL, SPEC_LOG_MEAN, false, LENGTH},
-    {"'spec_accept_rate': ", NULL, SPEC_LOG_MEAN, false, RATE},
-    {0},
-};
-static const spec_log_line request = {"meta_info", NULL, request_fields};
-
-/* Returns the part of the scan between the braces around `place`. */
-static spec_log_scan braces(const spec_log_scan *scan, const char *place)
+/* Writes a line with Python's text of dictionaries as JSON, which is no longer. Characters that
+ * JSON would escape become '?', because only texts have them. */
+static size_t write_json(char *to, const char *at, const char *end)
 {
-    spec_log_scan inner = *scan;
-    int depth = 0;
-    const char *at = place;
-    while (at > scan->at && depth <= 0) {
-        at--;
-        if (*at == '{') depth++;
-        if (*at == '}') depth--;
+    static const char *const words[][2] = {{"None", "null"}, {"True", "true"}, {"False", "false"}};
+    const char *const begin = to;
+    char quote = '\0'; /* of the string around `at` */
+    int depth = 0;     /* of dictionaries */
+    while (at < end) {
+        char c = *at++;
+        if (quote != '\0') {
+            if (c == quote) {
+                quote = '\0';
+                c = '"';
+            } else if (c == '\\' || c == '"') {
+                at += c == '\\' && at < end;
+                c = '?';
+            }
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+            c = '"';
+        } else if (c == '(' || c == ')') {
+            if (depth > 0) c = c == '(' ? '[' : ']'; /* a tuple */
+        } else {
+            depth += (c == '{') - (c == '}');
+        }
+        *to++ = c;
+        for (size_t w = 0; quote == '\0' && w < sizeof words / sizeof *words; w++) {
+            const size_t n = strlen(words[w][0]);
+            if ((size_t)(end - at) < n - 1 || memcmp(at - 1, words[w][0], n) != 0) continue;
+            memcpy(to - 1, words[w][1], n);
+            to += n - 1;
+            at += n - 1;
+        }
     }
-    inner.at = at;
-    for (at = place, depth = 1; at < scan->end && depth > 0; at++) {
-        if (*at == '{') depth++;
-        if (*at == '}') depth--;
-    }
-    inner.end = at;
-    return inner;
-}
-
-/* Takes the histogram: [i] counts rounds that accepted i draft tokens. */
-static int take_histogram(spec_observation *o, const spec_log_numbers *line,
-                          const spec_log_record *record, spec_error *error)
-{
-    double rounds = 0.0, accepted = 0.0, reach = 0.0;
-    for (int i = 0; i < line->n; i++) {
-        rounds += line->list[i];
-        accepted += i * line->list[i];
-    }
-    if (line->n == 0) return GSL_SUCCESS;
-    if (rounds != o->rounds || accepted != o->accepted)
-        return spec_log_bad(record, error,
-                            "the histogram has %.0f rounds with %.0f accepted tokens, the counts "
-                            "%.0f with %.0f",
-                            rounds, accepted, o->rounds, o->accepted);
-    o->depths = line->n - 1;
-    for (int i = o->depths; i > 0; i--) o->passed[i - 1] = reach += line->list[i];
-    return GSL_SUCCESS;
-}
-
-/* Takes the width: drafted tokens are computed as rounds times the width at the end. A round that
- * accepted more shows that this is wrong. */
-static void take_width(spec_observation *o)
-{
-    const double width = o->drafted / o->rounds, least = fmax(o->depths, o->accepted / o->rounds);
-    if (width < least) o->drafted = NAN;
-    if (!(width >= least && width == floor(width) && width <= SPEC_OBSERVED_DEPTHS)) return;
-    o->K = (int)width;
-    if (o->depths > 0) o->depths = o->K; /* the rest of passed is 0 */
-}
-
-static int request_counts(spec_observation *o, const spec_log_numbers *line,
-                          const spec_log_record *record, spec_error *error)
-{
-    const double *v = line->value;
-    o->emitted = v[TOKENS];
-    o->seconds = v[SECONDS];
-    o->printed_length = v[LENGTH];
-    o->printed_rate = v[RATE];
-    if (v[ROUNDS] == 0.0) {
-        spec_observation_decode_plainly(o, v[TOKENS]);
-        return GSL_SUCCESS;
-    }
-    o->rounds = o->rounds_low = o->rounds_high = v[ROUNDS];
-    o->drafted = v[DRAFTED];
-    o->accepted = v[ACCEPTED];
-    /* Each round emits one more token than it accepts, and the prefill adds the first. */
-    if (isnan(o->accepted) && line->n == 0) o->accepted = fmax(v[TOKENS] - 1.0 - o->rounds, 0.0);
-    for (int i = 0; isnan(v[ACCEPTED]) && i < line->n; i++)
-        o->accepted = fmax(o->accepted, 0.0) + i * line->list[i];
-    if (o->accepted > o->drafted)
-        return spec_log_bad(record, error, "meta_info: %.0f accepted of %.0f proposed drafts",
-                            o->accepted, o->drafted);
-    const int status = take_histogram(o, line, record, error);
-    take_width(o);
-    if (o->K < 0) o->K = record->K;
-    return status;
-}
-
-/* Reads the next request of the scan, and moves past it. *ret_found is false at the end. Skips
- * unfinished responses. */
-static int next_request(spec_observation *ret, bool *ret_found, spec_log_scan *scan,
-                        spec_error *error)
-{
-    spec_log_scan inner;
-    spec_log_numbers line;
-    *ret_found = false;
-    *ret = spec_observation_empty(SPEC_OBSERVED_REQUEST, scan->record->line);
-    do {
-        const char *place = spec_log_find(scan->at, (size_t)(scan->end - scan->at), verify);
-        if (place == NULL) return GSL_SUCCESS;
-        inner = braces(scan, place);
-        scan->at = inner.end;
-    } while (spec_log_find(inner.at, (size_t)(inner.end - inner.at), unfinished) != NULL);
-    SPEC_PASS(spec_log_fields_read(&line, &request, &inner, error));
-    SPEC_PASS(request_counts(ret, &line, scan->record, error));
-    *ret_found = true;
-    return GSL_SUCCESS;
+    return (size_t)(to - begin);
 }
 
 static void learn_requests(spec_log_learned *learned, const spec_observation *o)
@@ -424,26 +340,46 @@ done:
     return status;
 }
 
-/* Reads requests. The lines of batches show the same rounds, and also the times under load, so if a
- * log has both, we use the lines of batches. The first requests wait until we know. */
+typedef struct {
+    sglang_state *state;
+    spec_log_learned *learned;
+    const spec_log_record *record;
+} request_taker;
+
+/* Takes a request. The lines of batches show the same rounds, and also the times under load, so if
+ * a log has both, we use the lines of batches. The first requests wait until we know. */
+static int take_request(void *self, const spec_observation *o, spec_error *error)
+{
+    const request_taker *to = self;
+    sglang_state *state = to->state;
+    if (state->decodes) {
+        state->passed_over++;
+        return GSL_SUCCESS;
+    }
+    if (state->n_requests == WAITING)
+        SPEC_PASS(hand_over_requests(state, to->learned, to->record, error));
+    state->request[state->n_requests++] = *o;
+    return GSL_SUCCESS;
+}
+
+/* Reads the lines "Finish: ..." of --log-requests, which have Python's text of the response's
+ * meta_info. */
 static int read_requests(sglang_state *state, spec_log_learned *learned,
                          const spec_log_record *record, spec_error *error)
 {
-    bool found;
-    spec_log_scan scan = spec_log_scan_of(record);
-    for (;;) {
-        spec_observation o;
-        SPEC_PASS(next_request(&o, &found, &scan, error));
-        if (!found) return GSL_SUCCESS;
-        if (state->decodes) {
-            state->passed_over++;
-        } else {
-            if (state->n_requests == WAITING)
-                SPEC_PASS(hand_over_requests(state, learned, record, error));
-            state->request[state->n_requests++] = o;
-        }
-    }
-    return GSL_SUCCESS;
+    request_taker taker = {state, learned, record};
+    const spec_observer observer = {take_request, &taker};
+    spec_log_learned of_responses = {.generation = -1};
+    spec_log_record response = *record;
+    char *json = malloc(record->n + 1);
+    if (json == NULL) return spec_no_memory_for(error, record->file);
+    response.bytes = json;
+    response.n = write_json(json, record->bytes, record->bytes + record->n);
+    response.observer = &observer;
+    json[response.n] = '\0';
+    const int status = spec_reader_sglang_response.read(NULL, &of_responses, &response, error);
+    free(json);
+    return status;
 }
 
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
