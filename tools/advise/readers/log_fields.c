@@ -235,24 +235,19 @@ static int check_rate(const spec_log_numbers *numbers, double rate, int decimals
 }
 
 /* Reads "0.983, 0.949, 0.915" until another field begins or the brackets end. */
-static int read_list(spec_log_numbers *ret, spec_log_field_kind kind, spec_log_scan *scan,
-                     const char *of, spec_error *error)
+static int read_rates(spec_log_numbers *ret, spec_log_scan *scan, const char *of, spec_error *error)
 {
     int decimals;
     spec_log_scan_blanks(scan);
-    if (*scan->at == ')' || *scan->at == ']') return GSL_SUCCESS;
+    if (*scan->at == ')') return GSL_SUCCESS;
     for (;;) {
         double value;
         if (ret->n == SPEC_OBSERVED_DEPTHS)
             return spec_log_bad(scan->record, error, "%s: expected at most %d numbers", of,
                                 SPEC_OBSERVED_DEPTHS);
-        if (kind == SPEC_LOG_RATES) {
-            SPEC_PASS(read_mean(&value, &decimals, scan, of, error));
-            if (!isnan(value)) SPEC_PASS(check_rate(ret, value, decimals, scan, of, error));
-            if (ret->n == 0) ret->list_decimals = decimals;
-        } else {
-            SPEC_PASS(spec_log_scan_count(&value, scan, of, error));
-        }
+        SPEC_PASS(read_mean(&value, &decimals, scan, of, error));
+        if (!isnan(value)) SPEC_PASS(check_rate(ret, value, decimals, scan, of, error));
+        if (ret->n == 0) ret->list_decimals = decimals;
         ret->list[ret->n++] = value;
         spec_log_scan next = *scan;
         if (!spec_log_scan_word(&next, ",")) return GSL_SUCCESS;
@@ -311,10 +306,10 @@ static int read_number(spec_log_numbers *ret, const spec_log_field *field, spec_
 static int read_field(spec_log_numbers *ret, const spec_log_field *field, spec_log_scan *scan,
                       const char *of, spec_error *error)
 {
-    if (field->kind == SPEC_LOG_RATES || field->kind == SPEC_LOG_COUNTS) {
+    if (field->kind == SPEC_LOG_RATES) {
         spec_log_numbers again;
         again.n = 0;
-        SPEC_PASS(read_list(ret->n > 0 ? &again : ret, field->kind, scan, of, error));
+        SPEC_PASS(read_rates(ret->n > 0 ? &again : ret, scan, of, error));
         if (again.n > 0 && (ret->list_by == field || again.n != ret->n ||
                             memcmp(again.list, ret->list, (size_t)ret->n * sizeof *ret->list) != 0))
             return twice(scan, of, error);

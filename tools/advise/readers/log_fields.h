@@ -68,7 +68,6 @@ typedef enum {
     SPEC_LOG_MEAN,      /* a number; nan, -nan and None mean that there is none */
     /* "0.805, 0.632": at most 1, with equally many decimals, not increasing; or nan */
     SPEC_LOG_RATES,
-    SPEC_LOG_COUNTS, /* "4, 0, 2, 22" */
 } spec_log_field_kind;
 
 typedef struct {
