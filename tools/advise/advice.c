@@ -114,6 +114,7 @@ static int fill_length(spec_advice_length *length, spec_length_samples *samples)
         const spec_block_interval tokens =
             spec_length_samples_interval(samples, length->K, SPEC_LENGTH_TOKENS);
         length->tokens = (spec_cluster_ratio){tokens.value, NAN, NAN, tokens.low, tokens.high, NAN};
+        /* a wide interval may go beyond what a round can emit */
         if (tokens.low < 1.0) length->tokens.low = 1.0;
         if (tokens.high > length->K + 1.0) length->tokens.high = length->K + 1.0;
     }

@@ -19,8 +19,9 @@ int spec_advice_of(spec_advice *ret, const spec_observed_sums *sums,
 /* advice_acceptance.c: alpha over tested draft tokens, acceptance by depth, whether requests differ
  * or acceptance decays, drift, and a comparison. docs/formulas/acceptance.md#four-alphas. */
 
-/* Fills alpha, without_longest, longest_share, accepted_over_drafted, missing, mixture_z, mixture
- * and drift. Returns GSL_ENOMEM. */
+/* Fills alpha, without_longest, longest_share, accepted_over_drafted, missing, undrafted,
+ * mixture_z, mixture and drift; those that the runs do not give stay as they are. Returns
+ * GSL_ENOMEM. */
 int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
                            const spec_observed_sums *sums);
 

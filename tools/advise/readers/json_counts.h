@@ -114,7 +114,7 @@ typedef struct {
     bool needs_all;
     bool widths_vary; /* drafted is rounds times the last width, so it is not reliable */
     bool streamed;    /* parts of a stream repeat the counts so far; only the last part counts */
-    const char *needs_K; /* why the user must give the draft length; NULL: he need not */
+    const char *needs_K; /* why the user must give the draft length; NULL: not needed */
     const spec_json_field *fields;
     /* Completes the counts of an object; NULL: there is nothing left to do. */
     int (*finish)(spec_json_counts *counts, const spec_json_place *place, spec_error *error);

@@ -61,6 +61,7 @@ static void take_width(spec_observation *o, spec_log_learned *learned)
         o->K = least <= SPEC_OBSERVED_DEPTHS ? (int)least : -1;
     } else if (floor(width) == width && width <= SPEC_OBSERVED_DEPTHS) {
         o->K = (int)width;
+        if (o->depths > 0) o->depths = o->K; /* the rest of passed is 0 */
     }
 }
 

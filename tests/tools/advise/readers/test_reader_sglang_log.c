@@ -377,6 +377,15 @@ TEST(finished_requests_have_acceptance_by_depth)
         2);
     assert_int_equal(r.n, 1);
     assert_same(r.observation[0].rounds, 3);
+    /* no round accepted 3 or 4 of the 4 tokens */
+    read_lines_of(&r, format,
+                  FINISH("'spec_verify_ct': 6, 'completion_tokens': 11, 'spec_accept_histogram': "
+                         "[4, 0, 2], 'spec_accept_token_num': 4, 'spec_draft_token_num': 24"),
+                  -1);
+    assert_int_equal(r.observation[0].K, 4);
+    assert_int_equal(r.observation[0].depths, 4);
+    assert_same(r.observation[0].passed[1], 2);
+    assert_same(r.observation[0].passed[3], 0);
 }
 
 /* The rounds of requests are those of the batches, so they count once. */
