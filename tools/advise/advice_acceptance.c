@@ -202,7 +202,7 @@ static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K
 {
     spec_observed_run run;
     trials all = {0};
-    int status = spec_observed_run_in_time(&run, sums, K);
+    int status = spec_observed_run_gather(&run, sums, K, -1);
     if (status == GSL_SUCCESS) status = trials_init(&all, run.n);
     if (status == GSL_SUCCESS) {
         trials_add(&all, &run, 0);

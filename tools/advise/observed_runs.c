@@ -22,8 +22,8 @@ static int by_time(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Gathers the clusters of K and batch from all their series, in order of time. */
-static int gather(spec_observed_run *run, const spec_observed_sums *sums, int K, int batch)
+int spec_observed_run_gather(spec_observed_run *run, const spec_observed_sums *sums, int K,
+                             int batch)
 {
     const size_t row = SPEC_SUM_COLUMNS * sizeof *run->column;
     size_t most = 0;
@@ -44,11 +44,11 @@ static int gather(spec_observed_run *run, const spec_observed_sums *sums, int K,
     return GSL_SUCCESS;
 }
 
-/* Does the same with windows joined into stretches. */
+/* Gathers the clusters of K and batch, and joins windows into stretches. */
 static int gather_stretches(spec_observed_run *run, const spec_observed_sums *sums, int K,
                             int batch)
 {
-    const int status = gather(run, sums, K, batch);
+    const int status = spec_observed_run_gather(run, sums, K, batch);
     if (status != GSL_SUCCESS || run->requests) return status;
     run->n = spec_cluster_ratio_join(run->column, run->n, SPEC_SUM_COLUMNS, SPEC_SUM_PASSES,
                                      SPEC_OBSERVED_STRETCHES);
@@ -57,11 +57,6 @@ static int gather_stretches(spec_observed_run *run, const spec_observed_sums *su
     double *column = realloc(run->column, run->n * SPEC_SUM_COLUMNS * sizeof *run->column);
     if (column != NULL) run->column = column;
     return GSL_SUCCESS;
-}
-
-int spec_observed_run_in_time(spec_observed_run *ret, const spec_observed_sums *sums, int K)
-{
-    return gather(ret, sums, K, -1);
 }
 
 int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *sums,

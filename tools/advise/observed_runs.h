@@ -31,9 +31,10 @@ int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *
                             spec_error *error);
 void spec_observed_runs_free(spec_observed_runs *runs);
 
-/* Collects all clusters of K in order of time, without joining them; the caller frees the column.
- * Returns GSL_ENOMEM. */
-int spec_observed_run_in_time(spec_observed_run *ret, const spec_observed_sums *sums, int K);
+/* Gathers the clusters of K and batch (-1: all) from all their series, in order of time; the caller
+ * frees the column. Returns GSL_ENOMEM. */
+int spec_observed_run_gather(spec_observed_run *ret, const spec_observed_sums *sums, int K,
+                             int batch);
 
 /* Returns the run of K and batch; NULL if there is none. */
 const spec_observed_run *spec_observed_runs_find(const spec_observed_runs *runs, int K, int batch);

@@ -102,7 +102,7 @@ TEST(windows_are_joined_along_time)
         assert_same(accepted(all, i), 5.0 * (100.25 + 0.625 * (double)i));
     assert_int_equal(spec_observed_runs_find(&runs, 3, 1)->n, SPEC_OBSERVED_STRETCHES);
     spec_observed_run in_time;
-    assert_int_equal(spec_observed_run_in_time(&in_time, &sums, 3), GSL_SUCCESS);
+    assert_int_equal(spec_observed_run_gather(&in_time, &sums, 3, -1), GSL_SUCCESS);
     assert_int_equal(in_time.n, WINDOWS);
     for (size_t i = 0; i < WINDOWS; i++)
         assert_same(accepted(&in_time, i), 100.0 + 0.125 * (double)i);
