@@ -4,9 +4,9 @@
  * goes. Seconds are the tokens of these rounds over the printed throughput, so the time of a round
  * does not depend on the weight. Time stamps are not used, because they are whole seconds, as long
  * as a window. */
+#include "speclab/no_memory.h"
 #include "tools/advise/readers/log_fields.h"
 #include "tools/advise/readers/sglang_rates.h"
-#include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
