@@ -167,7 +167,7 @@ static void run_ffn(spec_dflash_state *state, int layer)
     on->matmul(&f->queue, state->other, MATRIX(UP, layer), f->normed, NULL, false,
                SPEC_COLUMNS_ALL);
     on->join(&f->queue, f->hidden, 2 * ffn, ffn, state->other, ffn);
-    on->gate(&f->queue, f->gated, f->hidden, MATRIX(DOWN, layer));
+    on->gate(&f->queue, f->gated, f->hidden);
     on->matmul(&f->queue, state->other, MATRIX(DOWN, layer), f->gated, NULL, false,
                SPEC_COLUMNS_ALL);
     end_branch(state, VECTOR(FFN_CONV_BASE, layer), VECTOR(FFN_POST_NORM, layer));

@@ -83,14 +83,15 @@ static spec_tensor_type computed_type(spec_tensor_type type)
 }
 
 static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_tensor_type type,
-                       const spec_tensor *part, int n_parts, spec_error *error)
+                       const spec_tensor *part, int n_parts, bool gated, spec_error *error)
 {
     *matrix = (spec_matrix){.type = type, .cols = part[0].cols};
     for (int i = 0; i < n_parts; i++) matrix->rows += part[i].rows;
     matrix->bytes = spec_layout_bytes(type, matrix->rows, matrix->cols);
     int status = alloc_memory(backend, &matrix->data, matrix->bytes, error);
     if (status == GSL_SUCCESS)
-        status = spec_upload_matrix(&of(backend)->upload, matrix->data, type, part, n_parts, error);
+        status = spec_upload_matrix(&of(backend)->upload, matrix->data, type, part, n_parts, gated,
+                                    error);
     if (status != GSL_SUCCESS) matrix_free(backend, matrix);
     return status;
 }
@@ -183,6 +184,15 @@ static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const floa
                         opt_bias, add, q->product_work);
 }
 
+static void matmul_gated(spec_queue *queue, float *y, float *opt_h, const spec_matrix *w,
+                         const float *x, const spec_matrix *reader)
+{
+    (void)opt_h; /* the values before the gate stay in registers */
+    spec_pass_queue *q = queue->state;
+    spec_launch_product_gated(spec_pass_queue_launch(q, false), y, w, x, format_of(reader),
+                              q->product_work);
+}
+
 static void rope(spec_queue *queue, float *qkv, const spec_attending *opt_how)
 {
     (void)opt_how;          /* computes_all is false */
@@ -203,12 +213,6 @@ static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv 
     spec_pass_queue *q = queue->state;
     spec_launch_attend(spec_pass_queue_launch(q, false), o, qkv, kv, layer, q->shape.n_heads,
                        format_of(reader), q->attention_work);
-}
-
-static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix *reader)
-{
-    spec_pass_queue *q = queue->state;
-    spec_launch_gate(spec_pass_queue_launch(q, false), y, h, q->shape.ffn_dim, format_of(reader));
 }
 
 static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
@@ -342,10 +346,10 @@ static const spec_backend operations = {
     .embed = embed,
     .norm = norm,
     .matmul = matmul,
+    .matmul_gated = matmul_gated,
     .rope = rope,
     .store = store,
     .attend = attend,
-    .gate = gate,
     .keep = keep,
     .argmax = argmax,
     .rows = rows,
@@ -354,7 +358,7 @@ static const spec_backend operations = {
     .drawn = drawn,
     .verify = verify,
     .launches_of_attention = 6, /* norm, product, place, attend, combine, product */
-    .launches_of_ffn = 4,       /* norm, product, gate, product */
+    .launches_of_ffn = 3,       /* norm, product, product */
     .launches_of_pass = 5,      /* write, angles, embed, norm, product */
     .roofline = roofline,
 };

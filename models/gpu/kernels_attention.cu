@@ -163,7 +163,7 @@ KERNEL(combine, 128)
     float value[OPERAND_LANE];
     UNROLL
     for (int i = 0; i < OPERAND_LANE; i++) value[i] = all.mixed[i] * (1.0f / all.sum[i / 2]);
-    operand_write(a.o, a.format, u, a.n_heads * a.head_dim, first, value);
+    operand_write(a.o, a.format, true, u, a.n_heads * a.head_dim, at, value);
 }
 
 /* -- moving slots -- */

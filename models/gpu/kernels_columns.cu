@@ -50,7 +50,7 @@ DEVICE void write_normed(const struct norm_args *a, int u, int at, const float *
     float y[4];
     UNROLL
     for (int i = 0; i < 4; i++) y[i] = x[i] * factor * gain[i];
-    operand_write(a->y, a->format, u, a->dim, at - OPERAND_LANE * LANE, y);
+    operand_write(a->y, a->format, true, u, a->dim, at, y);
 }
 
 /* After a pass over the weights the gains are no longer in the caches, so the kernel loads the
@@ -115,22 +115,6 @@ KERNEL(norm_narrow, 32)
     for (int s = 0; s < STEPS; s++)
         if (s * OPERAND_WARP < dim)
             write_normed(&a.norm, u, s * OPERAND_WARP + 4 * LANE, held[s], gain[s], factor);
-}
-
-/* ---- gate ------------------------------------------------------------------------------------ */
-
-KERNEL(gate, 128)
-{
-    after_previous();
-    const int u = BLOCK_Y, at = (BLOCK_X * GATE_THREADS + THREAD) * OPERAND_LANE;
-    if (u >= a.batch->n || at - OPERAND_LANE * LANE >= a.ffn) return;
-    const float *h = a.h + 2 * (size_t)u * (size_t)a.ffn;
-    float gate[4], up[4], y[4];
-    read_four(gate, h, at, a.ffn);
-    read_four(up, h + a.ffn, at, a.ffn);
-    UNROLL
-    for (int i = 0; i < 4; i++) y[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i];
-    operand_write(a.y, a.format, u, a.ffn, at - OPERAND_LANE * LANE, y);
 }
 
 /* ---- logits ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kernels_columns: element-wise kernels (norm, gate), reductions of logits, and small uploads.
+/* kernels_columns: norms, reductions of logits, and small uploads.
  * A column's result depends only on the column and its width: one block computes the column, or one
  * lane each value, and the width fixes the order of sums. Logits are read in pieces of
  * LOGITS_PIECE, one warp each. */
@@ -11,7 +11,6 @@
 
 enum {
     NORM_NARROW = 512, /* wider columns need a whole block */
-    GATE_THREADS = 128,
     LOGITS_THREADS = 128,
     LOGITS_PIECE = SAMPLING_PIECE,
     WRITE_WORDS = 1000 /* a launch takes at most 4 KB of arguments */
@@ -30,15 +29,6 @@ struct norm_args {
 };
 struct norm_narrow_args {
     struct norm_args norm;
-};
-
-/* Block (x, u): column u, OPERAND_WARP values per warp. */
-struct gate_args {
-    void *y;
-    const float *h; /* (n, 2 ffn) */
-    int ffn;
-    operand_format format;
-    const pass_batch *batch;
 };
 
 /* Block (x, u): pieces of row u of logits (n, vocab), one warp each. `largest` is (n, pieces). */
@@ -65,7 +55,6 @@ struct write_args {
 #define SPEC_KERNELS_COLUMNS(X)                                                                    \
     X(columns, norm, 512)                                                                          \
     X(columns, norm_narrow, 32)                                                                    \
-    X(columns, gate, 128)                                                                          \
     X(columns, largest, 128) X(columns, argmax, 32) X(columns, write, 128)
 
 #endif

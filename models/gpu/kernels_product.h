@@ -16,10 +16,13 @@ enum {
 /* y (columns, rows) = w x (+ bias) (+ y). The sum over the columns of w is split into `parts` parts
  * (1, 2, 4, 8): part p takes groups p, p + parts, ... of tile.h, one warp each, and a binary tree
  * adds the parts. A block has block_parts of them, which BLOCK_Y selects. Blocks that share rows
- * write `partial` (parts / block_parts, PASS_COLUMNS, rows rounded up to 4), and the last one adds
- * them. `count` (a number per BLOCK_X, 0 between launches) shows which is last. */
+ * write `partial` (parts / block_parts, PASS_COLUMNS, rows rounded up to 16), and the last one adds
+ * them. `count` (a number per BLOCK_X, 0 between launches) shows which is last.
+ *
+ * gated: the rows are those of gate and up (tile.h), and y is the operand silu(gate x) * up x of
+ * `format`. */
 struct product_args {
-    float *y;
+    void *y; /* floats, or an operand */
     const unsigned char *w;
     const void *x;
     const float *bias; /* or NULL */
@@ -27,7 +30,8 @@ struct product_args {
     float *partial;
     uint32_t *count;
     int32_t rows, cols, parts, block_parts;
-    int32_t add, wanted; /* 0 or 1 */
+    int32_t add, wanted, gated; /* 0 or 1 */
+    operand_format format;
 };
 
 /* Same values as spec_tensor_type. */

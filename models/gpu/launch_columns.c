@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PIECES_OF_BLOCK = LOGITS_THREADS / 32, VALUES_OF_BLOCK = GATE_THREADS * 4 };
+enum { PIECES_OF_BLOCK = LOGITS_THREADS / 32 };
 
 void spec_launch_norm(spec_launch launch, void *y, const float *x, const float *gain, int dim,
                       float eps, operand_format format)
@@ -16,12 +16,6 @@ void spec_launch_norm(spec_launch launch, void *y, const float *x, const float *
         SPEC_RUN(launch.stream, norm_narrow, launch.bucket, 1, 1, .norm = norm);
     else
         spec_stream_run(launch.stream, SPEC_KERNEL_norm, launch.bucket, 1, 1, &norm);
-}
-
-void spec_launch_gate(spec_launch launch, void *y, const float *h, int ffn, operand_format format)
-{
-    SPEC_RUN(launch.stream, gate, spec_int_ceil_div(ffn, VALUES_OF_BLOCK), launch.bucket, 1, .y = y,
-             .h = h, .ffn = ffn, .format = format, .batch = launch.batch);
 }
 
 size_t spec_launch_logits_bytes(int vocab, int n)

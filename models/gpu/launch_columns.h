@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* launch_columns: launches the kernels of norm, gate, argmax and uploads.
+/* launch_columns: launches the kernels of norm, argmax and uploads.
  * y is an operand of a format (pass_batch.h). */
 #ifndef SPECLAB_LAUNCH_COLUMNS_H
 #define SPECLAB_LAUNCH_COLUMNS_H
@@ -11,9 +11,6 @@
  * whose squares overflow is NaN. */
 void spec_launch_norm(spec_launch launch, void *y, const float *x, const float *gain, int dim,
                       float eps, operand_format format);
-
-/* y = silu(h[..ffn]) * h[ffn..]; h is (n, 2 ffn). */
-void spec_launch_gate(spec_launch launch, void *y, const float *h, int ffn, operand_format format);
 
 /* Returns the bytes of GPU memory that _argmax needs for n rows. */
 size_t spec_launch_logits_bytes(int vocab, int n);

@@ -3,6 +3,7 @@
 
 #include "base/int_math.h"
 #include "models/gpu/layout.h"
+#include "models/gpu/tile.h"
 
 #include <assert.h>
 
@@ -75,8 +76,10 @@ size_t spec_launch_product_bytes(void)
     return COUNT_BYTES + (size_t)2 * PASS_COLUMNS * SHARED_ROWS * sizeof(float);
 }
 
-void spec_launch_product(spec_launch launch, float *y, const spec_matrix *w, const void *x,
-                         const float *opt_bias, bool add, void *workspace)
+/* Launches the product of `args`, which lacks what is the same in all products. Blocks have at
+ * least `least_tiles` tiles of rows, and fewer parts of their sums if need be. */
+static void run(spec_launch launch, struct product_args args, const spec_matrix *w, int tiles,
+                int least_tiles, void *workspace)
 {
     const int bucket = launch.bucket,
               which = bucket == 8    ? 0
@@ -85,27 +88,43 @@ void spec_launch_product(spec_launch launch, float *y, const spec_matrix *w, con
                                      : 3,
               parts = parts_of(w->rows);
     const product_kernel *const kernel = &kernels[w->type][which];
-    const int block_parts = spec_int_min(parts, kernel->block_parts), slices = parts / block_parts;
-    const int block_tiles = kernel->tiles * PRODUCT_WARPS / block_parts;
-    const struct product_args args = {.y = y,
-                                      .w = w->data,
-                                      .x = x,
-                                      .bias = opt_bias,
-                                      .batch = launch.batch,
-                                      .partial = (float *)(void *)((char *)workspace + COUNT_BYTES),
-                                      .count = workspace,
-                                      .rows = w->rows,
-                                      .cols = w->cols,
-                                      .parts = parts,
-                                      .block_parts = block_parts,
-                                      .add = add,
-                                      .wanted = launch.wanted};
+    const int most_tiles = kernel->tiles * PRODUCT_WARPS; /* of a block, with one part */
+    const int most_parts = spec_int_min(kernel->block_parts, most_tiles / least_tiles),
+              block_parts = spec_int_min(parts, most_parts), slices = parts / block_parts;
+    args.w = w->data;
+    args.batch = launch.batch;
+    args.partial = (float *)(void *)((char *)workspace + COUNT_BYTES);
+    args.count = workspace;
+    args.rows = w->rows;
+    args.cols = w->cols;
+    args.parts = parts;
+    args.block_parts = block_parts;
     assert(bucket == 8 || bucket == 16 || bucket == 32 || bucket == 64);
     assert(slices <= PRODUCT_SLICES);
     assert(slices == 1 || (size_t)slices * (size_t)w->rows <= (size_t)2 * SHARED_ROWS);
     spec_stream_run(launch.stream, kernel->kernel,
-                    spec_int_ceil_div(spec_int_ceil_div(w->rows, SPEC_LAYOUT_ROWS), block_tiles),
-                    slices, 1, &args);
+                    spec_int_ceil_div(tiles, most_tiles / block_parts), slices, 1, &args);
+}
+
+void spec_launch_product(spec_launch launch, float *y, const spec_matrix *w, const void *x,
+                         const float *opt_bias, bool add, void *workspace)
+{
+    const struct product_args args = {
+        .y = y, .x = x, .bias = opt_bias, .add = add, .wanted = launch.wanted};
+    run(launch, args, w, spec_int_ceil_div(w->rows, SPEC_LAYOUT_ROWS), 1, workspace);
+}
+
+void spec_launch_product_gated(spec_launch launch, void *y, const spec_matrix *w, const void *x,
+                               operand_format format, void *workspace)
+{
+    const struct product_args args = {.y = y, .x = x, .gated = true, .format = format};
+    /* Blocks also write the padding, and those of INT8 have all outputs that share a scale. */
+    const int align = format == OPERAND_FLOATS ? 1
+                      : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
+                                               : OPERAND_INT8_ALIGN,
+              width = spec_int_ceil_div(w->rows / 2, align) * align;
+    run(launch, args, w, spec_int_ceil_div(width, TILE_GATES),
+        format == OPERAND_INT8 ? SPEC_TENSOR_BLOCK / TILE_GATES : 1, workspace);
 }
 
 void spec_launch_embed(spec_launch launch, float *x, const spec_matrix *table)

@@ -87,8 +87,20 @@ static void place(unsigned char *tile, spec_tensor_type type, const unsigned cha
     }
 }
 
+/* Finds the part with row r of a tile; returns the row's number there, or -1 if there is none. */
+static int find_row(const spec_tensor **part, int n_parts, bool gated, int tile, int r)
+{
+    int at = gated ? tile * TILE_GATES + r % TILE_GATES : tile * TILE_ROWS + r;
+    if (gated) {
+        *part += r / TILE_GATES;
+        return at < (*part)->rows ? at : -1;
+    }
+    for (; n_parts > 0 && at >= (*part)->rows; (*part)++, n_parts--) at -= (*part)->rows;
+    return n_parts > 0 ? at : -1;
+}
+
 int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *part, int n_parts,
-                     int first, int end, spec_error *error)
+                     bool gated, int first, int end, spec_error *error)
 {
     const int cols = part->cols;
     const size_t bytes = spec_layout_tile_bytes(type, cols),
@@ -100,20 +112,19 @@ int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *p
         status = spec_fail(error, GSL_ENOMEM, "no memory to pack rows of %d weights", cols);
         goto done;
     }
-    /* Row `at` of `part` is the next row. */
-    int at = first * TILE_ROWS;
+    assert(!gated || (n_parts == 2 && part[0].rows == part[1].rows));
     for (int i = first; i < end; i++, tile += bytes) {
         memset(tile, 0, bytes);
-        for (int r = 0; r < TILE_ROWS; r++, at++) {
-            for (; n_parts > 0 && at >= part->rows; part++, n_parts--) at -= part->rows;
-            if (n_parts == 0) break;
-            assert(part->cols == cols);
+        for (int r = 0; r < TILE_ROWS; r++) {
+            const spec_tensor *from = part;
+            const int at = find_row(&from, n_parts, gated, i, r);
+            if (at < 0) continue;
+            assert(from->cols == cols);
             const unsigned char *row = converted;
-            if (part->type == type) {
-                row = (const unsigned char *)part->data + (size_t)at * row_bytes;
-            } else {
-                spec_tensor_convert_row(converted, type, part, at, value);
-            }
+            if (from->type == type)
+                row = (const unsigned char *)from->data + (size_t)at * row_bytes;
+            else
+                spec_tensor_convert_row(converted, type, from, at, value);
             place(tile, type, row, cols, r);
         }
     }

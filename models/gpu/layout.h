@@ -18,9 +18,10 @@ size_t spec_layout_bytes(spec_tensor_type type, int rows, int cols);
 size_t spec_layout_tile_bytes(spec_tensor_type type, int cols);
 
 /* Packs tiles first..end-1 of the matrix that stacks the rows of all parts; ret_data begins with
- * tile `first`. Parts of another type are converted. May return GSL_ENOMEM. */
+ * tile `first`. Parts of another type are converted. gated: there are two parts, gate and up, and a
+ * tile has eight rows of each. May return GSL_ENOMEM. */
 int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *part, int n_parts,
-                     int first, int end, spec_error *error);
+                     bool gated, int first, int end, spec_error *error);
 
 /* Unpacks row `row` of such a matrix to floats, so that tests can compare. */
 void spec_layout_row(float *ret_value, const void *data, spec_tensor_type type, int cols, int row);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* operand: writes activations in the format of the matrix that reads them (pass_batch.h).
- * For kernels; a warp writes 128 adjacent columns of a row at a time, with the padding among them.
+ * For kernels; a lane writes four columns at a time, with the padding among them.
  * The bits equal those of spec_product_activation_fill (models/transformer/kernels/product.h) on
  * the CPU for the same floats. */
 #ifndef SPECLAB_OPERAND_H
@@ -33,7 +33,8 @@ DEVICE uint32_t operand_bf16_pair(float low, float high)
 
 /* Quantises blocks of 32 columns. Eight lanes share a block: they write its scale, and four bytes
  * each. */
-DEVICE void operand_write_int8(void *operand, int row, int cols, int at, const float *value)
+DEVICE void operand_write_int8(void *operand, bool there, int row, int cols, int at,
+                               const float *value)
 {
     uint32_t largest = 0, bytes = 0;
     UNROLL
@@ -62,38 +63,38 @@ DEVICE void operand_write_int8(void *operand, int row, int cols, int at, const f
     }
     const size_t width = (size_t)operand_width(OPERAND_INT8, cols),
                  to = (size_t)row * width + (size_t)at;
+    if (!there) return;
     ((uint32_t *)operand)[to / OPERAND_LANE] = bytes;
     if (LANE % (OPERAND_BLOCK / OPERAND_LANE) == 0)
         operand_scales(operand, cols)[to / OPERAND_BLOCK] = scale;
 }
 
-/* Writes columns first..first+127 of a row, and the padding among them; `first` is a multiple of
- * 128. Lane l has columns first + 4l .. first + 4l + 3 in `value`; columns from `cols` on are
- * ignored. All lanes of the warp must call this. */
-DEVICE void operand_write(void *operand, operand_format format, int row, int cols, int first,
-                          const float *value)
+/* Writes columns at..at+3 of a row that is `there`, and the padding among them; columns from `cols`
+ * on are ignored. All lanes of the warp must call this: for INT8, of each eight neighbouring lanes
+ * the first has a multiple of 32 in `at`, and the others have the columns that follow. */
+DEVICE void operand_write(void *operand, operand_format format, bool there, int row, int cols,
+                          int at, const float *value)
 {
-    const int at = first + OPERAND_LANE * LANE;
     float own[OPERAND_LANE];
     UNROLL
     for (int i = 0; i < OPERAND_LANE; i++) own[i] = at + i < cols ? value[i] : 0.0f;
     if (format == OPERAND_INT8) {
-        operand_write_int8(operand, row, cols, at, own);
+        operand_write_int8(operand, there, row, cols, at, own);
     } else if (format == OPERAND_BF16) {
         const int width = operand_width(OPERAND_BF16, cols);
         const pair two = {operand_bf16_pair(own[0], own[1]), operand_bf16_pair(own[2], own[3])};
-        if (at < width)
+        if (there && at < width)
             store_pair((uint16_t *)operand + (size_t)row * (size_t)width + (size_t)at, two);
     } else {
         float *to = (float *)operand + (size_t)row * (size_t)cols + (size_t)at;
         if (cols % OPERAND_LANE == 0) { /* rows are aligned then */
             const quad four = {bits_of_float(own[0]), bits_of_float(own[1]), bits_of_float(own[2]),
                                bits_of_float(own[3])};
-            if (at < cols) store_quad(to, four);
+            if (there && at < cols) store_quad(to, four);
         } else {
             UNROLL
             for (int i = 0; i < OPERAND_LANE; i++)
-                if (at + i < cols) to[i] = own[i];
+                if (there && at + i < cols) to[i] = own[i];
         }
     }
 }

@@ -5,9 +5,7 @@
 #ifndef SPECLAB_PRODUCT_PARTS_H
 #define SPECLAB_PRODUCT_PARTS_H
 
-#include "models/gpu/kernels_product.h"
-#include "models/gpu/simt.h"
-#include "models/gpu/tile.h"
+#include "models/gpu/product_gate.h"
 
 /* T: tiles of rows per warp. N: tiles of eight columns. DEPTH: groups of weights in flight or in
  * use. Callers pass constants, so that arrays of the largest size shrink to the registers in
@@ -61,7 +59,6 @@ DEVICE pair load_pair_if(bool there, const void *from)
 enum {
     COLUMN = TILE_ROWS + 4,
     UNIT = EIGHT * COLUMN,
-    UNIT_QUADS = EIGHT * TILE_ROWS / 4,
     UNITS = 4, /* tiles of each warp processed at a time */
     JOIN_QUADS = PRODUCT_WARPS * UNITS * UNIT / 4
 };
@@ -100,7 +97,7 @@ DEVICE quad tree_sum_quads(const quad *part, int most, int n)
 /* Stores rows row..row+3 of a column, or as many of them as exist. */
 DEVICE void put_results(const struct product_args *a, int row, int column, quad sum)
 {
-    float *const y = a->y + (size_t)column * (size_t)a->rows + (size_t)row;
+    float *const y = (float *)a->y + (size_t)column * (size_t)a->rows + (size_t)row;
     const bool whole = row + 4 <= a->rows && (uintptr_t)y % sizeof(quad) == 0;
     const uint32_t bits[4] = {sum.x, sum.y, sum.z, sum.w};
     float before[4] = {0.0f, 0.0f, 0.0f, 0.0f}, value[4];
@@ -126,19 +123,25 @@ DEVICE void put_results(const struct product_args *a, int row, int column, quad 
     }
 }
 
-/* Returns the address of four rows' partial sums, aligned since rows are padded to fours. */
+/* Returns the number of rows in tiles, the last one whole. */
+DEVICE int tiled_rows(const struct product_args *a)
+{
+    return pieces(a->rows, TILE_ROWS) * TILE_ROWS;
+}
+
 DEVICE float *partial_at(const struct product_args *a, int slice, int row, int column)
 {
-    return a->partial + (size_t)(slice * PASS_COLUMNS + column) * (size_t)(pieces(a->rows, 4) * 4) +
+    return a->partial + (size_t)(slice * PASS_COLUMNS + column) * (size_t)tiled_rows(a) +
            (size_t)row;
 }
 
-/* Among the blocks that share rows, the one that finishes last adds the partial sums. */
-DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int *last)
+/* Among the blocks that share rows, the one that finishes last adds the partial sums. A thread
+ * loads two quads at a time; if gated, those of a gate and of its factor. */
+DEVICE void join_blocks(const struct product_args *a, int n, int tiles, int *last)
 {
-    enum { AT_ONCE = 2 }; /* loads in flight together */
-    const int slices = a->parts / a->block_parts, first = BLOCK_X * block_rows;
-    const int quads = pieces(a->rows - first < block_rows ? a->rows - first : block_rows, 4);
+    enum { AT_ONCE = 2 };
+    const int slices = a->parts / a->block_parts, apart = a->gated ? 0 : THREADS;
+    const int quads = (a->gated ? 2 : 4) * tiles; /* per column */
     fence();
     sync_block();
     if (THREAD == 0) *last = take_uint32(&a->count[BLOCK_X], 1) == (uint32_t)(slices - 1);
@@ -147,27 +150,40 @@ DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int
     fence();
     if (THREAD == 0)
         add_uint32(&a->count[BLOCK_X], 0u - (uint32_t)slices); /* back to 0 for the next launch */
-    for (int i = THREAD; i < quads * n; i += AT_ONCE * THREADS) {
-        const quad none = {0, 0, 0, 0};
-        quad part[AT_ONCE][PRODUCT_SLICES];
+    /* Whole warps, for put_gated. */
+    for (int i = THREAD; i - LANE < quads * n; i += THREADS + apart) {
+        quad part[AT_ONCE][PRODUCT_SLICES], sum[AT_ONCE];
+        int row[AT_ONCE], column[AT_ONCE];
         UNROLL
         for (int k = 0; k < AT_ONCE; k++) {
-            const int item = i + k * THREADS < quads * n ? i + k * THREADS : i;
+            const int item = i + k * apart, at = item % quads;
+            row[k] = BLOCK_X * tiles * TILE_ROWS +
+                     (a->gated ? at / 2 * TILE_ROWS + at % 2 * 4 + k * TILE_GATES : at * 4);
+            column[k] = item / quads;
+            const bool there = column[k] < n && row[k] < tiled_rows(a);
+            const quad none = {0, 0, 0, 0};
             UNROLL
             for (int s = 0; s < PRODUCT_SLICES; s++)
                 part[k][s] =
-                    s < slices
-                        ? load_fresh(partial_at(a, s, first + item % quads * 4, item / quads))
-                        : none;
+                    s < slices && there ? load_fresh(partial_at(a, s, row[k], column[k])) : none;
         }
         UNROLL
         for (int k = 0; k < AT_ONCE; k++) {
-            const int item = i + k * THREADS;
-            if (item < quads * n)
-                put_results(a, first + item % quads * 4, item / quads,
-                            tree_sum_quads(part[k], PRODUCT_SLICES, slices));
+            sum[k] = tree_sum_quads(part[k], PRODUCT_SLICES, slices);
+            if (!a->gated && column[k] < n) put_results(a, row[k], column[k], sum[k]);
         }
+        if (a->gated) put_gated(a, row[0], column[0], column[0] < n, sum[0], sum[1]);
     }
+}
+
+/* Adds the sums of a block's parts for four rows; the first part's begin at `unit`. */
+DEVICE quad join_quads(const float *unit, int parts)
+{
+    quad part[PRODUCT_PARTS];
+    UNROLL
+    for (int s = 0; s < PRODUCT_PARTS; s++)
+        part[s] = load_quad_if(s < parts, unit + s * UNITS * UNIT);
+    return tree_sum_quads(part, PRODUCT_PARTS, parts);
 }
 
 /* Adds all warps' sums into y. Uses at least JOIN_QUADS of the block's shared memory. */
@@ -175,14 +191,16 @@ DEVICE void join_parts(const struct product_args *a, const product_place *p, pro
                        int T, int N, bool rows_by_lane, quad *memory)
 {
     float *const unit = (float *)(void *)memory; /* [warp][UNITS][UNIT] */
-    const int g = LANE / 4, q = LANE % 4, parts = a->block_parts, row_warps = PRODUCT_WARPS / parts;
+    const int g = LANE / 4, q = LANE % 4, parts = a->block_parts, tiles = PRODUCT_WARPS / parts * T;
+    const bool whole = parts == a->parts, gated = whole && a->gated;
+    const int quads = gated ? 2 : 4; /* of rows in a tile; gated: those of gates */
     UNROLL
-    for (int first = 0; first < T * N; first += UNITS) {
+    for (int first = 0; first < T * N; first += UNITS) { /* with all T tiles of a column */
         const int units = T * N - first < UNITS ? T * N - first : UNITS;
         sync_block();
         UNROLL
         for (int i = 0; i < units; i++) {
-            const float *const d = sum[(first + i) / N][(first + i) % N];
+            const float *const d = sum[(first + i) % T][(first + i) / T];
             float *const to = unit + (WARP * UNITS + i) * UNIT;
             if (rows_by_lane) {
                 UNROLL
@@ -196,24 +214,30 @@ DEVICE void join_parts(const struct product_args *a, const product_place *p, pro
             }
         }
         sync_block();
-        /* Four rows per thread, rows fastest: a warp writes contiguous memory. */
-        for (int i = THREAD; i < row_warps * units * UNIT_QUADS; i += THREADS) {
-            const int r = i % 4 * 4, c = i / 4 % EIGHT, rest = i / UNIT_QUADS, u = rest % units,
-                      warp = rest / units;
-            const int row = ((BLOCK_X * row_warps + warp) * T + (first + u) / N) * TILE_ROWS + r;
-            const int column = (first + u) % N * EIGHT + c;
-            if (row >= a->rows || column >= p->n) continue;
-            quad part[PRODUCT_PARTS];
-            UNROLL
-            for (int s = 0; s < PRODUCT_PARTS; s++)
-                part[s] = load_quad_if(
-                    s < parts, &unit[((warp * parts + s) * UNITS + u) * UNIT + c * COLUMN + r]);
-            const quad block_sum = tree_sum_quads(part, PRODUCT_PARTS, parts);
-            if (parts == a->parts) put_results(a, row, column, block_sum);
-            else store_quad(partial_at(a, BLOCK_Y, row, column), block_sum);
+        /* Four rows per thread, rows fastest: a warp writes contiguous memory. Whole warps, for
+         * put_gated. */
+        const int most = units / T * EIGHT, left = p->n - first / T * EIGHT,
+                  columns = left < most ? left : most;
+        for (int i = THREAD; i - LANE < quads * tiles * columns; i += THREADS) {
+            const int r = i % quads * 4, tile = i / quads % tiles, c = i / quads / tiles;
+            const int row = (BLOCK_X * tiles + tile) * TILE_ROWS + r,
+                      column = first / T * EIGHT + c;
+            const float *const at = unit +
+                                    (tile / T * parts * UNITS + c / EIGHT * T + tile % T) * UNIT +
+                                    c % EIGHT * COLUMN + r;
+            const quad four = join_quads(at, c < columns ? parts : 0);
+            if (gated)
+                put_gated(a, row, column, c < columns, four,
+                          join_quads(at + TILE_GATES, c < columns ? parts : 0));
+            else if (row >= tiled_rows(a) || c >= columns)
+                continue;
+            else if (whole)
+                put_results(a, row, column, four);
+            else
+                store_quad(partial_at(a, BLOCK_Y, row, column), four);
         }
     }
-    if (parts < a->parts) join_blocks(a, p->n, row_warps * T * TILE_ROWS, (int *)(void *)memory);
+    if (!whole) join_blocks(a, p->n, tiles, (int *)(void *)memory);
 }
 
 #endif

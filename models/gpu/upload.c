@@ -58,6 +58,7 @@ typedef struct {
     char *to; /* destination of tile `first` */
     spec_tensor_type type;
     const spec_tensor *part;
+    bool gated;
     int n_parts, first, end, tiles; /* tiles: per chunk */
     size_t tile_bytes;
     atomic_bool failed;
@@ -68,7 +69,8 @@ static void pack_chunk(void *job, int chunk)
     pack_job *j = job;
     const int first = j->first + chunk * j->tiles, end = spec_int_min(first + j->tiles, j->end);
     char *to = j->to + (size_t)(first - j->first) * j->tile_bytes;
-    if (spec_layout_pack(to, j->type, j->part, j->n_parts, first, end, NULL) != GSL_SUCCESS)
+    if (spec_layout_pack(to, j->type, j->part, j->n_parts, j->gated, first, end, NULL) !=
+        GSL_SUCCESS)
         atomic_store(&j->failed, true);
 }
 
@@ -97,7 +99,7 @@ done:
 }
 
 int spec_upload_matrix(spec_upload *upload, void *data, spec_tensor_type type,
-                       const spec_tensor *part, int n_parts, spec_error *error)
+                       const spec_tensor *part, int n_parts, bool gated, spec_error *error)
 {
     int rows = 0;
     for (int i = 0; i < n_parts; i++) rows += part[i].rows;
@@ -108,6 +110,7 @@ int spec_upload_matrix(spec_upload *upload, void *data, spec_tensor_type type,
     pack_job job = {.type = type,
                     .part = part,
                     .n_parts = n_parts,
+                    .gated = gated,
                     .tiles = chunk > 0 ? (int)chunk : 1,
                     .tile_bytes = tile_bytes};
     pthread_mutex_lock(&upload->lock);

@@ -25,8 +25,8 @@ int spec_upload_init(spec_upload *upload, spec_card *card, spec_thread_pool *opt
                      spec_error *error);
 void spec_upload_free(spec_upload *upload);
 
-/* Uploads the stacked rows of all parts, packed as layout.h says, to `data` in GPU memory. */
+/* Uploads the rows of all parts, packed as layout.h says, to `data` in GPU memory. */
 int spec_upload_matrix(spec_upload *upload, void *data, spec_tensor_type type,
-                       const spec_tensor *part, int n_parts, spec_error *error);
+                       const spec_tensor *part, int n_parts, bool gated, spec_error *error);
 
 #endif

@@ -160,8 +160,9 @@ static int hold_weights(spec_tensor_type type)
         }
         for (int p = 0; p < rows / PART; p++)
             part[p] = (spec_tensor){.type = type, .rows = PART, .cols = cols, .data = data};
-        status = spec_backend_cpu.matrix_init(
-            spec_test_context(0)->cpu, &weights_of[type].matrix[i], type, part, rows / PART, NULL);
+        status =
+            spec_backend_cpu.matrix_init(spec_test_context(0)->cpu, &weights_of[type].matrix[i],
+                                         type, part, rows / PART, false, NULL);
     }
     return status;
 }

@@ -128,8 +128,8 @@ sanitizers() {
 profile() {
     command -v ncu >/dev/null || { say "there is no ncu"; return; }
     SPECLAB_GPU_RECORD=0 SPECLAB_GPU_EARLY=0 try 90 profile.txt ncu --set full --import-source yes \
-        -k 'regex:spec_kernel_(product|attend|combine|place|norm|gate).*' --launch-skip 330 \
-        --launch-count 20 -f -o "$out/profile" ./speclab generate --plain -n 8 --device gpu \
+        -k 'regex:spec_kernel_(product|attend|combine|place|norm).*' --launch-skip 301 \
+        --launch-count 18 -f -o "$out/profile" ./speclab generate --plain -n 8 --device gpu \
         --target 'random?dim=2048&layers=16&heads=32&kv_heads=8&ffn=8192&vocab=32000&type=q8_0'
 }
 

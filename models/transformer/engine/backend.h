@@ -149,10 +149,11 @@ struct spec_backend {
     bool mixes_types;
 
     /* Stacks the rows of all parts into one matrix of type `type`, with which the backend must be
-     * able to multiply; parts of other types are converted. _free also frees opt_rest. _bytes: its
-     * size in the backend's memory. */
+     * able to multiply; parts of other types are converted. gated: the parts are gate and up, and
+     * only _matmul_gated reads the matrix. _free also frees opt_rest. _bytes: its size in the
+     * backend's memory. */
     int (*matrix_init)(const spec_backend *backend, spec_matrix *ret_matrix, spec_tensor_type type,
-                       const spec_tensor *part, int n_parts, spec_error *error);
+                       const spec_tensor *part, int n_parts, bool gated, spec_error *error);
     void (*matrix_free)(const spec_backend *backend, spec_matrix *matrix);
     size_t (*matrix_bytes)(spec_tensor_type type, int rows, int cols);
     int (*kv_init)(const spec_backend *backend, spec_kv *ret_kv, const spec_shape *shape,
@@ -188,8 +189,8 @@ struct spec_backend {
      * is not 0. x (n, dim). */
     void (*embed)(spec_queue *queue, float *x, const spec_matrix *table);
 
-    /* `norm`, `attend` and `gate` write what a product with the matrix `reader` will read, in the
-     * backend's own format; on the CPU this is floats.
+    /* `norm`, `attend` and `matmul_gated` write what a product with the matrix `reader` will read,
+     * in the backend's own format; on the CPU this is floats.
      *
      * y[u] = x[u] / sqrt(mean(x[u]^2) + eps) * gain. x (n, dim); y (columns, dim), may be x if both
      * are floats. */
@@ -213,9 +214,10 @@ struct spec_backend {
     void (*attend)(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
                    const spec_attending *opt_how, const spec_matrix *reader);
 
-    /* y[u][i] = gate(h[u][i], h[u][ffn_dim + i]), the shape's gate. h (n, 2 ffn_dim), y (n,
-     * ffn_dim). */
-    void (*gate)(spec_queue *queue, float *y, const float *h, const spec_matrix *reader);
+    /* y[u] = the shape's gate of w x[u], where w was laid out as gated. y (n, ffn_dim). Backends
+     * with _gate need room for w x[u] in opt_h (n, 2 ffn_dim). */
+    void (*matmul_gated)(spec_queue *queue, float *y, float *opt_h, const spec_matrix *w,
+                         const float *x, const spec_matrix *reader);
 
     /* For mixtures of experts; NULL if the backend does not compute them.
      *
@@ -257,14 +259,16 @@ struct spec_backend {
      * write x (n, width) into the columns' slots of a plane; `keep` moves them and kv_free frees
      * them. _widen: let a queue multiply matrices of this many columns. _gather: y[u] = row[u] of
      * the table, y (n, width); -1 leaves y[u]. _join: y[u][at..] = x[u], y (n, width), x (n, cols).
-     * _silu_add: y[u] = (x[u] +) silu(h[u]), all (n, width); y may be x. _norm_wide: `norm` over
-     * this many columns, x and y (n, width). */
+     * _gate: y[u][i] = the shape's gate of h[u][i] and h[u][ffn_dim + i], h (n, 2 ffn_dim), y (n,
+     * ffn_dim). _silu_add: y[u] = (x[u] +) silu(h[u]), all (n, width); y may be x. _norm_wide:
+     * `norm` over this many columns, x and y (n, width). */
     int (*taps_init)(const spec_backend *backend, spec_kv *kv, const int *tap, int n, int width,
                      spec_error *error);
     void (*tap)(spec_queue *queue, spec_kv *kv, int plane, const float *x);
     int (*widen)(spec_queue *queue, int cols, spec_error *error);
     void (*gather)(spec_queue *queue, float *y, const float *table, int width, const int *row);
     void (*join)(spec_queue *queue, float *y, int width, int at, const float *x, int cols);
+    void (*gate)(spec_queue *queue, float *y, const float *h);
     void (*silu_add)(spec_queue *queue, float *y, const float *opt_x, const float *h, int width);
     void (*norm_wide)(spec_queue *queue, float *y, const float *x, const float *gain, int width);
 

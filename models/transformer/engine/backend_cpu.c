@@ -268,12 +268,19 @@ static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv 
     spec_attention_attend(&q->attention, o, qkv, kv, layer, opt_how, q->batch, q->locked);
 }
 
-static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix *reader)
+static void gate(spec_queue *queue, float *y, const float *h)
 {
-    (void)reader;
     const cpu_queue *q = queue->state;
     const spec_column_work work = work_of(q, q->batch->n);
     spec_column_work_gate(&work, y, h);
+}
+
+static void matmul_gated(spec_queue *queue, float *y, float *opt_h, const spec_matrix *w,
+                         const float *x, const spec_matrix *reader)
+{
+    (void)reader;
+    matmul(queue, opt_h, w, x, NULL, false, SPEC_COLUMNS_ALL);
+    gate(queue, y, opt_h);
 }
 
 static int experts(spec_queue *queue, float *x, const spec_experts *of, const float *y)
@@ -455,6 +462,7 @@ const spec_backend spec_backend_cpu = {
     .embed = embed,
     .norm = norm,
     .matmul = matmul,
+    .matmul_gated = matmul_gated,
     .rope = rope,
     .store = store,
     .attend = attend,

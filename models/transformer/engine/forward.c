@@ -12,7 +12,8 @@ typedef struct {
     int width;
 } wide_buffer;
 
-static void list_buffers(wide_buffer *ret_buffer, spec_forward *forward, const spec_shape *shape)
+static void list_buffers(wide_buffer *ret_buffer, spec_forward *forward,
+                         const spec_backend *backend, const spec_shape *shape)
 {
     const int queries = shape->n_heads * shape->head_dim,
               values = shape->delta.n_value_heads * shape->delta.value_dim;
@@ -24,7 +25,8 @@ static void list_buffers(wide_buffer *ret_buffer, spec_forward *forward, const s
                                          2 * shape->delta.n_value_heads)},
         {&forward->mixed, spec_int_max(queries, values)},
         {&forward->hidden, /* also holds the gates of attention */
-         spec_int_max(2 * shape->ffn_dim, shape->gates_attention ? queries : 0)},
+         spec_int_max(backend->gate != NULL ? 2 * shape->ffn_dim : 0,
+                      shape->gates_attention ? queries : 0)},
         {&forward->gated, shape->ffn_dim},
         {&forward->logits, shape->vocab},
     };
@@ -38,7 +40,7 @@ int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_e
     const spec_shape *shape = &weights->shape;
     wide_buffer buffers[BUFFERS];
     *forward = (spec_forward){.weights = weights};
-    list_buffers(buffers, forward, shape);
+    list_buffers(buffers, forward, backend, shape);
     SPEC_TRY(backend->queue_init(backend, &forward->queue, shape, error));
     for (int i = 0; i < BUFFERS; i++) {
         void *memory = NULL;
@@ -55,7 +57,7 @@ void spec_forward_free(spec_forward *forward)
     if (forward->weights == NULL) return;
     const spec_backend *backend = forward->weights->backend;
     wide_buffer buffers[BUFFERS];
-    list_buffers(buffers, forward, &forward->weights->shape);
+    list_buffers(buffers, forward, backend, &forward->weights->shape);
     /* first, because it waits for work that uses the buffers */
     if (forward->queue.backend != NULL) backend->queue_free(&forward->queue);
     for (int i = 0; i < BUFFERS; i++) backend->free(backend, *buffers[i].buffer);
@@ -67,7 +69,7 @@ size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
     spec_forward none = {0};
     wide_buffer buffers[BUFFERS];
     size_t bytes = backend->queue_bytes(shape);
-    list_buffers(buffers, &none, shape);
+    list_buffers(buffers, &none, backend, shape);
     for (int i = 0; i < BUFFERS; i++)
         bytes += backend->piece(backend->columns_bytes(buffers[i].width));
     return bytes;
@@ -129,8 +131,8 @@ static void ask_for_experts(spec_forward *forward, int layer)
     on->norm(queue, forward->normed, forward->x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->experts.router);
     forward->experts += (uint64_t)on->experts(queue, forward->x, &l->experts, forward->normed);
     if (l->gate_up.data == NULL) return;
-    on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, SPEC_COLUMNS_ALL);
-    on->gate(queue, forward->gated, forward->hidden, &l->down);
+    on->matmul_gated(queue, forward->gated, forward->hidden, &l->gate_up, forward->normed,
+                     &l->down);
     if (l->opt_shared_gate != NULL)
         on->sigmoid_scale(queue, forward->gated, l->down.cols, forward->normed, l->opt_shared_gate);
     on->matmul(queue, forward->x, &l->down, forward->gated, NULL, true, SPEC_COLUMNS_ALL);
@@ -147,8 +149,8 @@ static void ask_for_ffn(spec_forward *forward, int layer)
     }
 
     on->norm(queue, forward->normed, forward->x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->gate_up);
-    on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, SPEC_COLUMNS_ALL);
-    on->gate(queue, forward->gated, forward->hidden, &l->down);
+    on->matmul_gated(queue, forward->gated, forward->hidden, &l->gate_up, forward->normed,
+                     &l->down);
     ask_for_branch(forward, &l->down, forward->gated, NULL, l->opt_ffn_post_norm);
 }
 

@@ -136,8 +136,9 @@ static int pack(const spec_backend *backend, spec_matrix_stack *stack, const spe
 
 int spec_panel_matrices_init(const spec_backend *backend, spec_matrix *ret_matrix,
                              spec_tensor_type type, const spec_tensor *part, int n_parts,
-                             spec_error *error)
+                             bool gated, spec_error *error)
 {
+    (void)gated; /* gates follow the product */
     spec_matrix_stack stack = {{.type = type, .cols = part[0].cols}, 1};
     for (int i = 0; i < n_parts; i++) stack.one.rows += part[i].rows;
     const int status = pack(backend, &stack, part, n_parts, error);

@@ -8,7 +8,7 @@
 
 int spec_panel_matrices_init(const spec_backend *backend, spec_matrix *ret_matrix,
                              spec_tensor_type type, const spec_tensor *part, int n_parts,
-                             spec_error *error);
+                             bool gated, spec_error *error);
 void spec_panel_matrices_free(const spec_backend *backend, spec_matrix *matrix);
 size_t spec_panel_matrices_bytes(spec_tensor_type type, int rows, int cols);
 int spec_panel_matrices_stack_init(const spec_backend *backend, spec_matrix_stack *ret_stack,

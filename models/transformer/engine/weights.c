@@ -34,15 +34,15 @@ static spec_tensor_type common_type(int *ret_n, const spec_backend *backend,
     return backend->mixes_types || n == n_parts ? type : SPEC_TENSOR_F32;
 }
 
-static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tensor *part,
-                      int n_parts)
+static int lay_rows(const layout *to, spec_matrix *ret_matrix, const spec_tensor *part, int n_parts,
+                    bool gated)
 {
     const spec_backend *const backend = to->weights->backend;
     int status = GSL_SUCCESS;
     for (spec_matrix *matrix = ret_matrix;; matrix = matrix->opt_rest) {
         int n;
         const spec_tensor_type type = common_type(&n, backend, to->opt_type, part, n_parts);
-        SPEC_TRY(backend->matrix_init(backend, matrix, type, part, n, to->error));
+        SPEC_TRY(backend->matrix_init(backend, matrix, type, part, n, gated, to->error));
         to->weights->bytes += matrix->bytes;
         part += n, n_parts -= n;
         if (n_parts == 0) break;
@@ -53,6 +53,12 @@ done:
     spec_mapping_release(to->opt_mapping);
     if (status != GSL_SUCCESS) backend->matrix_free(backend, ret_matrix);
     return status;
+}
+
+static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tensor *part,
+                      int n_parts)
+{
+    return lay_rows(to, ret_matrix, part, n_parts, false);
 }
 
 /* Lays out the rows of all parts, one after the other, as floats. */
@@ -235,7 +241,7 @@ static int lay_layer(const layout *to, spec_layer *layer, const spec_checkpoint_
     SPEC_TRY(from->is_recurrent ? lay_delta(to, layer, from) : lay_attention(to, layer, from));
     if (from->router.data != NULL) SPEC_TRY(lay_experts(to, &layer->experts, from));
     if (from->gate.data == NULL) return GSL_SUCCESS;
-    SPEC_TRY(lay_matrix(to, &layer->gate_up, gate_up, 2));
+    SPEC_TRY(lay_rows(to, &layer->gate_up, gate_up, 2, true));
     SPEC_TRY(lay_matrix(to, &layer->down, &from->down, 1));
 done:
     return status;

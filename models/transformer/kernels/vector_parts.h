@@ -7,19 +7,12 @@
 
 #include "base/half_float.h"
 #include "models/transformer/kernels/exp_double.h"
+#include "models/transformer/kernels/exp_float.h"
 #include "models/transformer/kernels/vector.h"
 
 #include <math.h>
 
-#define SPEC_EXP_LEAST (-87.0f)
-#define SPEC_EXP_MOST 89.0f
-#define SPEC_EXP_ROUND 0x1.8p+23f
-#define SPEC_EXP_STEPS 0x1.715476p+0f /* 1 / log(2) */
-#define SPEC_EXP_STEP 0x1.62e43p-1f   /* log(2), as a sum of two */
-#define SPEC_EXP_STEP_REST -0x1.05c61p-29f
-enum { SPEC_EXP_TERMS = 5 };
-static const float spec_exp_term[] = {0x1.6a249p-10f, 0x1.1239f2p-7f, 0x1.5558fp-5f, 0x1.555492p-3f,
-                                      0x1.fffffcp-2f};
+static const float spec_exp_term[] = {SPEC_EXP_TERM_LIST};
 
 /* gelu(a) = a / (1 + exp(a (LINEAR + CUBIC a^2))) */
 #define SPEC_GELU_LINEAR -0x1.988454p+0f /* -2 sqrt(2/pi) */

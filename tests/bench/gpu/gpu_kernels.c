@@ -195,12 +195,6 @@ static void run_norm(const bench *b, const job *j, int i)
     spec_launch_norm(launch_of(b, j, 0), b->y, b->x, b->x, j->matrix.cols, 1e-5f, OPERAND_BF16);
 }
 
-static void run_gate(const bench *b, const job *j, int i)
-{
-    (void)i;
-    spec_launch_gate(launch_of(b, j, 0), b->y, b->x, j->matrix.rows, OPERAND_BF16);
-}
-
 static int measure_rest(const bench *b, const gpu_model *model)
 {
     int status = GSL_SUCCESS;
@@ -213,9 +207,6 @@ static int measure_rest(const bench *b, const gpu_model *model)
         SPEC_TRY(put_batch(b, 0, j.n));
         SPEC_TRY(measure(&seconds, b, run_norm, &j));
         snprintf(what, sizeof what, "norm of %d, %d", model->dim, j.n);
-        SPEC_TRY(tell(b, seconds, 0.0, what));
-        SPEC_TRY(measure(&seconds, b, run_gate, &j));
-        snprintf(what, sizeof what, "gate of %d, %d", model->ffn, j.n);
         SPEC_TRY(tell(b, seconds, 0.0, what));
     }
 done:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compares norm, gate, argmax and softmax on the GPU (or the simulated one) with the CPU's
+/* Compares norm and argmax on the GPU (or the simulated one) with the CPU's
  * definitions. */
 #include "base/half_float.h"
 #include "base/noise.h"
@@ -194,37 +194,6 @@ TEST(columns_that_are_not_finite_stay_so)
     for (int i = 0; i < DIM; i++) assert_true(y[N * DIM + i] == 2.385f);
     void *const memory[] = {x_there, gain_there, y_there, batch};
     for (int i = 0; i < 4; i++) spec_card_free(card, memory[i]);
-}
-
-TEST(gates_equal_the_cpus)
-{
-    enum { N = 6 };
-    float *h = malloc(2 * N * MOST * sizeof *h), *y = malloc(MOST * sizeof *y);
-    FREED char *operand = malloc(PASS_COLUMNS * (MOST + 128) * sizeof(float));
-    pass_batch *batch = batch_of(N);
-    for (int w = 0; w < WIDTHS; w++)
-        for (operand_format format = OPERAND_FLOATS; format <= OPERAND_INT8; format++) {
-            const int ffn = widths[w];
-            const size_t all = 2 * N * (size_t)ffn;
-            for (size_t i = 0; i < all; i++)
-                h[i] = draw(i + (size_t)w) * (i % 13 == 0 ? 60.0f : 2.0f);
-            float *h_there = allocated(all * sizeof *h);
-            void *y_there = allocated(bytes_of(format, ffn));
-            spec_card_put(card, h_there, h, all * sizeof *h);
-            spec_launch_gate(launch_of(batch, 8), y_there, h_there, ffn, format);
-            wait_for_stream();
-            spec_card_get(card, operand, y_there, bytes_of(format, ffn));
-            for (int u = 0; u < N; u++) {
-                const float *a = h + 2 * (size_t)u * (size_t)ffn;
-                spec_vector_kernels_ref.gate(y, a, a + ffn, ffn);
-                same_column(operand, format, y, ffn, u);
-            }
-            spec_card_free(card, h_there);
-            spec_card_free(card, y_there);
-        }
-    spec_card_free(card, batch);
-    free(h);
-    free(y);
 }
 
 /* -- uploads -- */

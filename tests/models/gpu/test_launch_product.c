@@ -5,6 +5,7 @@
 #include "models/gpu/layout.h"
 #include "models/transformer/kernels/panels.h"
 #include "models/transformer/kernels/product.h"
+#include "models/transformer/kernels/vector.h"
 #include "tests/support/card_group.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -59,44 +60,61 @@ static float noise_float(uint64_t *noise)
     return (float)(log(table_uniform(noise)) * (table_uniform(noise) < 0.5 ? 1.0 : -1.0));
 }
 
-/* Uploads columns x[0..n-1] as an operand (pass_batch.h); all other columns are NaN. */
-static void put_operand(stage *s, int n)
+static size_t width_of(operand_format format, int cols)
 {
-    const operand_format format = spec_launch_format(s->w.type);
-    const size_t align = format == OPERAND_FLOATS ? 1
-                         : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
-                                                  : OPERAND_INT8_ALIGN;
-    const size_t cols = (size_t)s->w.cols, width = (cols + align - 1) / align * align;
-    memset(s->operand, 0xff, s->operand_bytes);
-    for (size_t u = 0; u < (size_t)n; u++) {
-        const float *const x = s->x + u * cols;
-        float *const seen = s->seen + u * cols;
+    const int align = format == OPERAND_FLOATS ? 1
+                      : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
+                                               : OPERAND_INT8_ALIGN;
+    return (size_t)(spec_int_ceil_div(cols, align) * align);
+}
+
+static size_t bytes_of(operand_format format, int cols)
+{
+    const size_t all = COLUMNS * width_of(format, cols);
+    return format == OPERAND_FLOATS ? all * sizeof(float)
+           : format == OPERAND_BF16 ? all * sizeof(uint16_t)
+                                    : all + all / BLOCK * sizeof(float);
+}
+
+/* Writes columns x[0..n-1] of an operand (pass_batch.h), and to `seen` the values it holds. */
+static void write_operand(unsigned char *operand, operand_format format, float *seen,
+                          const float *x, int cols, int n)
+{
+    const size_t all = (size_t)cols, width = width_of(format, cols);
+    for (size_t u = 0; u < (size_t)n; u++, x += cols, seen += cols) {
         for (size_t k = 0; k < width && format == OPERAND_BF16; k++) {
-            const uint16_t half = k < cols ? spec_half_float_to_bf16(x[k]) : 0;
-            ((uint16_t *)s->operand)[u * width + k] = half;
-            if (k < cols) seen[k] = spec_half_float_from_bf16(half);
+            const uint16_t half = k < all ? spec_half_float_to_bf16(x[k]) : 0;
+            ((uint16_t *)operand)[u * width + k] = half;
+            if (k < all) seen[k] = spec_half_float_from_bf16(half);
         }
         if (format == OPERAND_FLOATS) {
-            memcpy((float *)s->operand + u * width, x, cols * sizeof *x);
-            memcpy(seen, x, cols * sizeof *x);
+            memcpy((float *)operand + u * width, x, all * sizeof *x);
+            memcpy(seen, x, all * sizeof *x);
         }
         for (size_t k = 0; k < width && format == OPERAND_INT8; k += BLOCK) {
-            float largest = 0.0f, *const scale = (float *)(s->operand + COLUMNS * width) +
+            float largest = 0.0f, *const scale = (float *)(operand + COLUMNS * width) +
                                                  (u * width + k) / BLOCK;
             bool finite = true;
-            for (size_t j = k; j < k + BLOCK && j < cols; j++) {
+            for (size_t j = k; j < k + BLOCK && j < all; j++) {
                 largest = fmaxf(largest, fabsf(x[j]));
                 finite = finite && isfinite(x[j]);
             }
             const bool zero = !(largest >= 0x1p-100f) || !finite;
             *scale = !finite ? NAN : zero ? 0.0f : largest / 127.0f;
             for (size_t j = k; j < k + BLOCK; j++) {
-                const float q = j < cols && !zero ? rintf(x[j] * (127.0f / largest)) : 0.0f;
-                ((signed char *)s->operand)[u * width + j] = (signed char)q;
-                if (j < cols) seen[j] = q * *scale;
+                const float q = j < all && !zero ? rintf(x[j] * (127.0f / largest)) : 0.0f;
+                ((signed char *)operand)[u * width + j] = (signed char)q;
+                if (j < all) seen[j] = q * *scale;
             }
         }
     }
+}
+
+/* Uploads columns x[0..n-1]; all other columns are NaN. */
+static void put_operand(stage *s, int n)
+{
+    memset(s->operand, 0xff, s->operand_bytes);
+    write_operand(s->operand, spec_launch_format(s->w.type), s->seen, s->x, s->w.cols, n);
     spec_card_put(card, s->card_operand, s->operand, s->operand_bytes);
 }
 
@@ -126,17 +144,12 @@ static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint
     }
     s->w.bytes = spec_layout_bytes(type, rows, cols);
     void *const tiles = filled(s->w.bytes, 0);
-    assert_int_equal(spec_layout_pack(tiles, type, &s->tensor, 1, 0,
+    assert_int_equal(spec_layout_pack(tiles, type, &s->tensor, 1, false, 0,
                                       spec_int_ceil_div(rows, SPEC_LAYOUT_ROWS), NULL),
                      GSL_SUCCESS);
     s->w.data = on_card(s->w.bytes, tiles);
     free(tiles);
-    const size_t wide = (size_t)spec_int_ceil_div(cols, OPERAND_INT8_ALIGN) * OPERAND_INT8_ALIGN;
-    const operand_format format = spec_launch_format(type);
-    s->operand_bytes =
-        (size_t)COLUMNS * (format == OPERAND_FLOATS ? (size_t)cols * sizeof(float)
-                           : format == OPERAND_BF16 ? (size_t)spec_int_ceil_div(cols, 32) * 64
-                                                    : wide + wide / 8);
+    s->operand_bytes = bytes_of(spec_launch_format(type), cols);
     s->operand = filled(s->operand_bytes, 0);
     s->card_operand = on_card(s->operand_bytes, NULL);
     s->card_bias = on_card((size_t)rows * sizeof(float), s->bias);
@@ -329,6 +342,108 @@ TEST(a_column_that_is_not_finite_spoils_no_other)
             }
         }
     }
+}
+
+/* ---- gated ----------------------------------------------------------------------------------- */
+
+/* Gives every NaN the same bits, since a GPU's differ from the processor's. INT8 has one alone. */
+static void settle_nans(unsigned char *operand, operand_format format, size_t bytes)
+{
+    uint16_t half;
+    float value;
+    for (size_t i = 0; i < bytes && format == OPERAND_BF16; i += sizeof half) {
+        memcpy(&half, operand + i, sizeof half);
+        if ((half & 0x7fff) > 0x7f80) half = 0x7fc0;
+        memcpy(operand + i, &half, sizeof half);
+    }
+    for (size_t i = 0; i < bytes && format == OPERAND_FLOATS; i += sizeof value) {
+        memcpy(&value, operand + i, sizeof value);
+        if (isnan(value)) value = NAN;
+        memcpy(operand + i, &value, sizeof value);
+    }
+}
+
+/* Multiplies the first n columns with the halves of the matrix, gate and up, and compares the
+ * operand bit for bit with the CPU's gate of the plain product. What is not written keeps its
+ * bytes. */
+static void check_gated(stage *s, int n, operand_format format)
+{
+    const int ffn = s->w.rows / 2, tiles = spec_int_ceil_div(s->w.rows, SPEC_LAYOUT_ROWS);
+    const size_t half = (size_t)ffn * spec_tensor_row_bytes(s->w.type, s->w.cols),
+                 bytes = bytes_of(format, ffn), values = (size_t)(n * ffn);
+    spec_tensor part[2] = {s->tensor, s->tensor};
+    part[0].rows = part[1].rows = ffn;
+    part[1].data = (const char *)s->tensor.data + half;
+    FREED void *const packed = filled(s->w.bytes, 0);
+    FREED unsigned char *const expected = filled(bytes, 0x5a), *const got = filled(bytes, 0x5a);
+    FREED float *const gated = filled(values * sizeof *gated, 0), *const seen = filled(
+                                                                      values * sizeof *seen, 0);
+    assert_int_equal(spec_layout_pack(packed, s->w.type, part, 2, true, 0, tiles, NULL),
+                     GSL_SUCCESS);
+    spec_matrix w = s->w;
+    w.data = on_card(w.bytes, packed);
+    void *const there = on_card(bytes, NULL);
+    for (int b = 0; b < 4; b++) {
+        if (buckets[b] < n) continue;
+        multiply(s, n, buckets[b], false, false);
+        for (int u = 0; u < n; u++)
+            spec_vector_kernels_ref.gate(gated + u * ffn, s->y + 2 * u * ffn,
+                                         s->y + (2 * u + 1) * ffn, ffn);
+        memset(expected, 0x5a, bytes);
+        write_operand(expected, format, seen, gated, ffn, n);
+        memset(got, 0x5a, bytes);
+        spec_card_put(card, there, got, bytes);
+        spec_launch_product_gated(launch_of(s, buckets[b]), there, &w, s->card_operand, format,
+                                  workspace);
+        assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
+        spec_card_get(card, got, there, bytes);
+        settle_nans(got, format, bytes);
+        settle_nans(expected, format, bytes);
+        assert_memory_equal(got, expected, bytes);
+    }
+    spec_card_free(card, w.data);
+    spec_card_free(card, there);
+}
+
+TEST(gated_products_equal_the_cpus_gate)
+{
+    static const int widths[] = {1, 7, 8, 33, 68, 130, 288};
+    uint64_t noise = spec_test_seed();
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++)
+        for (int i = 0; i < 7; i++) {
+            const int cols = spec_tensor_is_quantised(type) ? 160 : 36 - i;
+            OWNED(stage) s;
+            stage_init(&s, type, 2 * widths[i], cols, &noise);
+            for (operand_format format = OPERAND_FLOATS; format <= OPERAND_INT8; format++)
+                check_gated(&s, i % 2 == 0 ? 3 : 14, format);
+        }
+}
+
+/* Sums of 4, 2 and 1 parts, as in parts_of_a_sum_are_added_in_one_order. */
+TEST(gated_products_of_any_number_of_parts_equal_the_cpus_gate, SLOW)
+{
+    static const int widths[] = {4105, 8200, 16393};
+    uint64_t noise = spec_test_seed();
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
+        OWNED(stage) s;
+        stage_init(&s, type, 2 * widths[type % 3], 32, &noise);
+        check_gated(&s, 3, type % 2 == 0 ? OPERAND_FLOATS : OPERAND_BF16);
+        check_gated(&s, 2, OPERAND_INT8);
+    }
+}
+
+/* A gate that overflows, and one that is not a number, leave other columns and blocks alone. */
+TEST(a_gate_that_is_not_finite_stays_so)
+{
+    uint64_t noise = spec_test_seed();
+    OWNED(stage) s;
+    stage_init(&s, SPEC_TENSOR_F32, 2 * 70, 8, &noise);
+    s.x[3] = NAN;
+    s.x[8 + 5] = INFINITY;
+    for (int k = 0; k < 8; k++) s.x[2 * 8 + k] = 300.0f;
+    put_operand(&s, 4);
+    for (operand_format format = OPERAND_FLOATS; format <= OPERAND_INT8; format++)
+        check_gated(&s, 4, format);
 }
 
 /* The CPU multiplies the same rounded blocks, exactly, and adds them in another order. */

@@ -31,7 +31,8 @@ static void free_tensor(const spec_tensor *tensor)
 }
 
 /* Packs two ranges, the later one first, each between guard bytes that must not change. */
-static unsigned char *packed(spec_tensor_type type, const spec_tensor *part, int n_parts)
+static unsigned char *packed(spec_tensor_type type, const spec_tensor *part, int n_parts,
+                             bool gated)
 {
     int rows = 0;
     for (int i = 0; i < n_parts; i++) rows += part[i].rows;
@@ -40,11 +41,13 @@ static unsigned char *packed(spec_tensor_type type, const spec_tensor *part, int
                  all = spec_layout_bytes(type, rows, cols);
     assert_int_equal(all, (size_t)n * tile);
     unsigned char *const data = memory(all), *const half = memory(all);
-    assert_int_equal(spec_layout_pack(half, type, part, n_parts, n / 2, n, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_layout_pack(half, type, part, n_parts, gated, n / 2, n, NULL),
+                     GSL_SUCCESS);
     assert_int_equal(half[(size_t)(n - n / 2) * tile], 0xa5);
     memcpy(data + (size_t)(n / 2) * tile, half, (size_t)(n - n / 2) * tile);
     memset(half, 0xa5, all);
-    assert_int_equal(spec_layout_pack(half, type, part, n_parts, 0, n / 2, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_layout_pack(half, type, part, n_parts, gated, 0, n / 2, NULL),
+                     GSL_SUCCESS);
     assert_int_equal(half[(size_t)(n / 2) * tile], 0xa5);
     memcpy(data, half, (size_t)(n / 2) * tile);
     free(half);
@@ -61,7 +64,7 @@ TEST(unpacked_rows_equal_the_tensors)
             const spec_tensor part[3] = {random_tensor(type, 7, cols, &noise),
                                          random_tensor(type, 1, cols, &noise),
                                          random_tensor(type, 41, cols, &noise)};
-            unsigned char *const data = packed(type, part, 3);
+            unsigned char *const data = packed(type, part, 3, false);
             float *const expected = memory((size_t)cols * sizeof *expected);
             float *const got = memory((size_t)cols * sizeof *got);
             for (int p = 0, row = 0; p < 3; p++) {
@@ -79,6 +82,30 @@ TEST(unpacked_rows_equal_the_tensors)
     }
 }
 
+/* Eight rows of gate, then eight of up; missing rows of either are zeros. */
+TEST(rows_of_gate_and_up_alternate)
+{
+    enum { ROWS = 21, COLS = 96 };
+    uint64_t noise = spec_test_seed();
+    float got[COLS], expected[COLS];
+    for (spec_tensor_type type = 0; (int)type < SPEC_LAYOUT_TYPES; type++) {
+        const spec_tensor part[2] = {random_tensor(type, ROWS, COLS, &noise),
+                                     random_tensor(type, ROWS, COLS, &noise)};
+        unsigned char *const data = packed(type, part, 2, true);
+        for (int p = 0; p < 2; p++) {
+            for (int r = 0; r < 24; r++) {
+                spec_layout_row(got, data, type, COLS, r / 8 * 16 + p * 8 + r % 8);
+                for (int k = 0; k < COLS && r >= ROWS; k++) assert_true(got[k] == 0.0f);
+                if (r >= ROWS) continue;
+                spec_tensor_decode_row(expected, &part[p], r);
+                assert_memory_equal(got, expected, sizeof got);
+            }
+            free_tensor(&part[p]);
+        }
+        free(data);
+    }
+}
+
 /* Each row and column has its own bytes: flipping a bit of a tensor changes one place. */
 TEST(padding_of_rows_and_columns_is_zero)
 {
@@ -87,7 +114,7 @@ TEST(padding_of_rows_and_columns_is_zero)
         const int rows = 19, cols = 160;
         const spec_tensor tensor = random_tensor(type, rows, cols, &noise);
         const size_t bytes = (size_t)rows * spec_tensor_row_bytes(type, cols);
-        unsigned char *const data = packed(type, &tensor, 1);
+        unsigned char *const data = packed(type, &tensor, 1, false);
         const size_t all = spec_layout_bytes(type, rows, cols);
         int bits[2] = {0, 0};
         for (size_t i = 0; i < bytes; i++)
@@ -119,7 +146,7 @@ TEST(parts_of_other_types_are_converted)
                                           (size_t)r * spec_tensor_row_bytes(of, COLS),
                                       of, value[r], COLS);
         }
-        unsigned char *const data = packed(type, part, SPEC_LAYOUT_TYPES);
+        unsigned char *const data = packed(type, part, SPEC_LAYOUT_TYPES, false);
         for (int row = 0; row < SPEC_LAYOUT_TYPES * ROWS; row++) {
             unsigned char written[COLS * sizeof(float)];
             const spec_tensor again = {.type = type, .rows = 1, .cols = COLS, .data = written};

@@ -53,11 +53,14 @@ TEST(a_row_crosses_the_bus_as_floats_after_one_wait)
     if (spec_card_is_real()) skip();
     const simulated_traffic row = row_of("");
     show("a row", row);
+    assert_int_equal(row.launches, 9 * LAYERS + 5);
     assert_int_equal(row.waits, 1);
     assert_int_equal(row.copies, 1);
     assert_int_equal(row.bytes_down, VOCAB * sizeof(float));
     const simulated_traffic greedy = row_of("&temperature=0");
     show("a greedy row", greedy);
+    /* A layer: norm, product, place, attend, combine, product, norm, product with gate, product. */
+    assert_int_equal(greedy.launches, 9 * LAYERS + 5 + 2);
     assert_int_equal(greedy.waits, 1);
     assert_int_equal(greedy.copies, 0); /* the kernel writes to the host's memory */
 }
