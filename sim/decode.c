@@ -247,7 +247,7 @@ static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_ch
     decoder->device.used = on_device;
     if (decoder->round.hit) {
         assert(draft->depth == policy->now && draft->place == decoder->n_context);
-        decoder->drafter.n_calls = decoder->drafter.n_rows = 0;
+        decoder->drafter.n_calls = decoder->drafter.n_wasted = decoder->drafter.n_rows = 0;
         return GSL_SUCCESS;
     }
     draft->text = decoder->text;

@@ -59,10 +59,11 @@ int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_devic
     int *const context = request->context;
     size_t n = request->n;
     const spec_model *model = drafter->session.model;
-    const int length = chain->n_nodes, calls = drafter->n_calls, rows = drafter->n_rows;
+    const int length = chain->n_nodes, calls = drafter->n_calls, rows = drafter->n_rows,
+              wasted = drafter->n_wasted;
     int status = GSL_SUCCESS;
     spec_decode_ahead_forget(ahead);
-    ahead->n_calls = ahead->n_rows = 0;
+    ahead->n_calls = ahead->n_wasted = ahead->n_rows = 0;
     if (length == 0 || next->now <= 0 || spec_model_ends_text(model, chain->token[length - 1]))
         goto done;
     for (int i = 0; i < length; i++) context[n++] = chain->token[i];
@@ -80,11 +81,13 @@ int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_devic
     }
     ahead->n_calls += drafter->n_calls;
     ahead->n_rows += drafter->n_rows;
+    ahead->n_wasted = drafter->n_wasted;
     ahead->place = n;
     ahead->drafted = true;
 done:
     drafter->n_calls = calls;
     drafter->n_rows = rows;
+    drafter->n_wasted = wasted;
     return status;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     int guess;        /* g */
     size_t place;     /* number of tokens before the chain */
     int n_calls;      /* draft calls during the last verification; one of them is the guess */
+    int n_wasted;     /* as in spec_drafter */
     int n_rows;       /* rows that these calls returned */
     spec_draft draft; /* the chain */
     double *row;      /* (V) */
@@ -40,8 +41,8 @@ typedef struct {
 } spec_ahead_request;
 
 /* Drafts the next chain during a round. Nothing is drafted after the draft model's end of text,
- * after an empty chain, or at length 0. The drafter's n_calls and n_rows still describe this
- * round's chain. */
+ * after an empty chain, or at length 0. The drafter's n_calls, n_wasted and n_rows still
+ * describe this round's chain. */
 int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_device_chain *device,
                             const spec_ahead_request *request, spec_chance *chance,
                             spec_error *error);

@@ -93,6 +93,7 @@ int spec_decode_device_draft(spec_draft *ret_draft, spec_device_chain *device, s
         spec_draft_append_unseen(ret_draft, ret_draft->token[i], !greedy);
     }
     drafter->n_calls = drafter->n_rows = n;
+    drafter->n_wasted = ret_draft->depth - n;
 done:
     return status;
 }

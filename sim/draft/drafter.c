@@ -131,7 +131,7 @@ void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n,
     ret_draft->place = n;
     ret_draft->depth = policy->now;
     ret_draft->opt_model = drafter->session.model;
-    drafter->n_calls = drafter->n_rows = drafter->n_inner_calls = 0;
+    drafter->n_calls = drafter->n_wasted = drafter->n_rows = drafter->n_inner_calls = 0;
 }
 
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,

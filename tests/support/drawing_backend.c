@@ -30,6 +30,12 @@ static drawing_backend *drawing_of(const spec_queue *queue)
     return queue->backend->self;
 }
 
+static void take(const spec_queue *queue, double seconds)
+{
+    double *const opt_now = drawing_of(queue)->opt_now;
+    if (opt_now != NULL) *opt_now += seconds;
+}
+
 /* Returns the rows that the host computes: (n, vocab), which the caller frees. */
 static double *rows_of(spec_queue *queue, const float *logits, const spec_transform *transform,
                        int n)
@@ -58,7 +64,20 @@ static int count_rows(spec_queue *queue, double *const *row, const float *logits
                       double temperature, int n, spec_error *error)
 {
     drawing_of(queue)->rows += n;
+    take(queue, drawing_of(queue)->wait);
     return spec_backend_cpu.rows(queue, row, logits, temperature, n, error);
+}
+
+static int largest(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
+{
+    take(queue, drawing_of(queue)->draw + drawing_of(queue)->wait);
+    return spec_backend_cpu.argmax(queue, ret_token, logits, n, error);
+}
+
+static int wait_for(spec_queue *queue, spec_error *error)
+{
+    take(queue, drawing_of(queue)->wait);
+    return spec_backend_cpu.wait(queue, error);
 }
 
 /* -- the device's operations -- */
@@ -82,6 +101,7 @@ static int draw(spec_queue *queue, const spec_draw_request *request, int i, spec
     memcpy(request->law[i], row, law_bytes(drawing->vocab));
     free(row);
     drawing->draws++;
+    take(queue, drawing->draw);
     return GSL_SUCCESS;
 }
 
@@ -90,6 +110,7 @@ static int drawn(spec_queue *queue, int *ret_token, int n, spec_error *error)
     (void)error;
     memcpy(ret_token, drawing_of(queue)->drawn, (size_t)n * sizeof *ret_token);
     drawing_of(queue)->waits++;
+    take(queue, drawing_of(queue)->wait);
     return GSL_SUCCESS;
 }
 
@@ -104,6 +125,7 @@ static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
         drawing->batch.token[0] = drawing->last;
         batch = &drawing->batch;
     }
+    take(queue, n_sublayers * drawing->sublayer + batch->n * drawing->column);
     return spec_backend_cpu.begin(queue, batch, kv, sublayer, n_sublayers);
 }
 
@@ -138,6 +160,7 @@ static int verify(spec_queue *queue, spec_chain_outcome *outcome, const float *l
     free(store);
     free(weight);
     drawing->verifications++;
+    take(queue, drawing->wait);
     return GSL_SUCCESS;
 }
 
@@ -147,6 +170,8 @@ void drawing_backend_init(drawing_backend *drawing, int vocab)
     drawing->backend.name = "drawing";
     drawing->backend.self = drawing;
     drawing->backend.rows = count_rows;
+    drawing->backend.argmax = largest;
+    drawing->backend.wait = wait_for;
     drawing->backend.law_bytes = law_bytes;
     drawing->backend.begin = begin;
     drawing->backend.draw = draw;

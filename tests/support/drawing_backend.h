@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* drawing_backend: a stand-in for a GPU that draws and verifies tokens, on the CPU.
  * Its draws and decisions are the host's, with the CPU's rows. A model moves to it after it is
- * opened and before its first session. It counts its calls. */
+ * opened and before its first session. It counts its calls, and can move a test's clock. */
 #ifndef SPECLAB_TESTS_DRAWING_BACKEND_H
 #define SPECLAB_TESTS_DRAWING_BACKEND_H
 
@@ -14,6 +14,9 @@ typedef struct {
     int last;                              /* the last one of them */
     spec_batch batch;                      /* of the pass of a token that was drawn */
     int draws, waits, verifications, rows; /* numbers of calls; single rows */
+    /* The clock, and the seconds of a sublayer, of a column of a pass, of a draw, and of each wait;
+     * NULL: it takes no time. */
+    double *opt_now, sublayer, column, draw, wait;
 } drawing_backend;
 
 void drawing_backend_init(drawing_backend *drawing, int vocab);

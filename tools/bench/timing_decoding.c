@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <gsl/gsl_randist.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +157,8 @@ static int open_all(run *r)
     timed->first_target = spec_timing_column(timed->n_ways, 0);
     timed->first_draft = timed->first_target + SPEC_TIMING_SUM * plan->n_widths;
     timed->pick = timed->first_draft + SPEC_TIMING_SUM * plan->n_widths;
-    timed->passes_load = timed->pick + SPEC_TIMING_SUM;
+    timed->queued = timed->pick + SPEC_TIMING_SUM;
+    timed->passes_load = timed->queued + SPEC_TIMING_SUM;
     timed->spin = timed->passes_load + 3;
     timed->n_columns = timed->spin + 1;
     r->text = malloc((size_t)plan->turn * sizeof *r->text);
@@ -251,12 +253,21 @@ static int one_round(run *r, runner *way)
 }
 
 /* Returns whether the draft's next pass has more than one token: it has not yet read the last token
- * of a draft that was accepted in full. A draft head reads every accepted token again. */
+ * of a draft that was accepted in full, unless in a pass behind the end of a text. A draft head
+ * reads every accepted token again. */
 static bool falls_behind(const spec_decoder *decoder)
 {
     const int n = decoder->draft.n_nodes, accepted = decoder->round.n_accepted;
+    const bool whole = accepted == n && decoder->drafter.n_wasted == 0;
     const spec_model *draft = decoder->config.opt_draft;
-    return n > 0 && (accepted == n || (draft != NULL && draft->kind->reads_target && accepted > 0));
+    return n > 0 && (whole || (draft != NULL && draft->kind->reads_target && accepted > 0));
+}
+
+/* Adds draft calls, and those of them that the host waits for. */
+static void add_calls(double sum[2], int calls, int most_waits)
+{
+    sum[0] += calls;
+    sum[1] += calls < most_waits ? calls : most_waits;
 }
 
 static int speculative_turn(run *r, runner *way)
@@ -279,8 +290,10 @@ static int speculative_turn(run *r, runner *way)
         tokens += decoder->round.n_emitted;
         sum[SPEC_TIMING_TOKENS] += decoder->round.n_emitted;
         sum[SPEC_TIMING_ROUNDS]++;
-        sum[SPEC_TIMING_CALLS] += decoder->drafter.n_calls;
-        sum[SPEC_TIMING_CALLS_AHEAD] += decoder->ahead.n_calls;
+        add_calls(sum + SPEC_TIMING_CALLS, decoder->drafter.n_calls + decoder->drafter.n_wasted,
+                  decoder->device.used ? 1 : INT_MAX);
+        add_calls(sum + SPEC_TIMING_CALLS_AHEAD, decoder->ahead.n_calls + decoder->ahead.n_wasted,
+                  decoder->device.used ? 2 : INT_MAX);
         sum[SPEC_TIMING_CAUGHT_UP] += behind && keeps && decoder->drafter.n_calls > 0;
         way->result->width[decoder->draft.n_nodes + decoder->draft.n_scouts]++;
         behind = falls_behind(decoder);
@@ -308,10 +321,14 @@ static int time_passes(run *r, double *block)
     SPEC_TRY(spec_timing_passes_visit(&r->target, (spec_timing_sum *)(block + timed->first_target),
                                       (spec_timing_sum *)(block + timed->pick), plain->context,
                                       plain->n_context, clock, r->rng, r->error));
-    if (r->plan->decoder.opt_draft != NULL)
+    if (r->plan->decoder.opt_draft != NULL) {
         SPEC_TRY(spec_timing_passes_visit(
             &r->draft, (spec_timing_sum *)(block + timed->first_draft), NULL, plain->context,
             plain->n_context, clock, r->rng, r->error));
+        SPEC_TRY(spec_timing_passes_queued(&r->draft, (spec_timing_sum *)(block + timed->queued),
+                                           plain->context, plain->n_context, clock, r->rng,
+                                           r->error));
+    }
     add_load(block + timed->passes_load, r, &load);
 done:
     return status;

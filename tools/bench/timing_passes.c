@@ -133,3 +133,24 @@ int spec_timing_passes_visit(spec_timing_passes *passes, spec_timing_sum *sum,
 done:
     return status;
 }
+
+int spec_timing_passes_queued(spec_timing_passes *passes, spec_timing_sum *sum, const int *text,
+                              size_t n, const spec_clock *clock, gsl_rng *rng, spec_error *error)
+{
+    int status = GSL_SUCCESS, token[2], drawn;
+    if (passes->chain.K < 2) return GSL_SUCCESS;
+    for (int repeat = 0; repeat < SPEC_TIMING_PASS_REPEATS; repeat++) {
+        double seconds[2];
+        for (int i = 0; i < 2; i++) {
+            const double uniform[2] = {gsl_rng_uniform(rng), gsl_rng_uniform(rng)};
+            const double begun = spec_clock_read(clock);
+            SPEC_TRY(
+                spec_chain_draw(&passes->chain, token, &drawn, text, n, i + 1, uniform, error));
+            seconds[i] = spec_clock_read(clock) - begun;
+        }
+        sum->seconds += seconds[1] - seconds[0];
+        sum->n++;
+    }
+done:
+    return status;
+}

@@ -181,7 +181,9 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
     const double *sum = w->sample.sum + spec_timing_column(i, 0), rounds = sum[SPEC_TIMING_ROUNDS];
     const double calls = sum[SPEC_TIMING_CALLS] / rounds,
                  caught_up = sum[SPEC_TIMING_CAUGHT_UP] / rounds;
-    const double calls_ahead = sum[SPEC_TIMING_CALLS_AHEAD] / rounds;
+    const double calls_ahead = sum[SPEC_TIMING_CALLS_AHEAD] / rounds,
+                 waits = sum[SPEC_TIMING_WAITS] / rounds,
+                 waits_ahead = sum[SPEC_TIMING_WAITS_AHEAD] / rounds;
     const bool simple = fixed_length(timed) && is_chain(way);
     static const spec_block_interval none = {NAN, NAN, NAN, NAN};
     *ret = (spec_timing_speed){.way = way,
@@ -221,8 +223,10 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
     if (calls > 0.0) {
         const double one = spec_cost_curve_time(&draft, 1.0),
                      two = spec_cost_curve_time(&draft, 2.0);
-        ret->draft_costed = calls * (one + all->pick) + caught_up * (two - one);
-        ret->ahead_costed = calls_ahead * (one + all->pick);
+        ret->draft_costed =
+            waits * (one + all->pick) + (calls - waits) * all->queued + caught_up * (two - one);
+        ret->ahead_costed =
+            waits_ahead * (one + all->pick) + (calls_ahead - waits_ahead) * all->queued;
     }
     ret->verify_costed = both(ret, ret->verify_costed, ret->ahead_costed) - ret->ahead_costed;
     if (way->ahead) predict_ahead(ret, w, i, all, simple && !all_at_once);
@@ -306,6 +310,8 @@ int spec_timing_predict(spec_timing_prediction *ret, const spec_timing *timed, d
     ret->plain = per(&w, spec_timing_column(0, SPEC_TIMING_SECONDS),
                      spec_timing_column(0, SPEC_TIMING_TOKENS));
     ret->pick = sum[timed->pick + 1] / sum[timed->pick];
+    if (sum[timed->queued] > 0.0) /* not below 0, because of the noise */
+        ret->queued = fmax(0.0, sum[timed->queued + 1] / sum[timed->queued]);
     predict_passes(ret, &w);
     for (int i = 0; i < ret->n_speeds; i++) predict_speed(&ret->speed[i], &w, i + 1, ret);
     SPEC_TRY(spec_timing_rank(ret, &w.sample, message));

@@ -5,6 +5,7 @@
 #include "models/model_open.h"
 #include "tests/support/contexts.h"
 #include "tests/support/drawing_backend.h"
+#include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "tests/support/timing_workshop.h"
@@ -201,6 +202,65 @@ TEST(a_device_verifies_the_same_chains)
         workshop_free(w);
     }
     assert_memory_equal(&tally[0], &tally[1], sizeof tally[0]);
+    spec_model_close(draft);
+    spec_model_close(target);
+}
+
+/* A draft of K tokens that a device draws takes K passes and draws, but one wait; one that is
+ * drafted ahead has two, the first for the guess. Passes behind the end of a text take their time,
+ * too. */
+TEST(a_draft_of_a_device_is_charged_its_waits)
+{
+#define SHAPE "random?dim=32&heads=2&ffn=32&vocab=16&context=160&type=f32"
+    spec_model *target = model_of(SHAPE "&layers=3&seed=1", NULL),
+               *draft = model_of(SHAPE "&layers=1&seed=2", NULL);
+#undef SHAPE
+    drawing_backend drawing; /* must outlive the models on it */
+    drawing_backend_init(&drawing, 16);
+    drawing_backend_take(&drawing, target);
+    drawing_backend_take(&drawing, draft);
+    draft->ends = (spec_text_ends){1, {9}}; /* the target's texts go on */
+    workshop *w = workshop_init(0.0, 0.0);
+    drawing.opt_now = &w->now;
+    drawing.sublayer = 0.0027, drawing.column = 0.00031, drawing.draw = 0.00052;
+    drawing.wait = 0.0104;
+    spec_timing_prompts_free(&w->prompts);
+    assert_int_equal(spec_timing_prompts_make(&w->prompts, target, 3, 20, 7, NULL), GSL_SUCCESS);
+    const int K[] = {1, 5};
+    memcpy(w->plan.K, K, sizeof K);
+    w->plan.n_K = 2;
+    w->plan.decoder.target = target;
+    w->plan.decoder.opt_draft = draft;
+    w->plan.decoder.verify = SPEC_VERIFY_DEVICE;
+    w->plan.decoder.ahead = true;
+    w->plan.tokens = 100;
+    w->plan.turn = 8;
+    w->plan.texts = 4;
+    workshop_run(w);
+    const double one = 2 * drawing.sublayer + drawing.column + drawing.draw;
+    assert_near(w->prediction.queued, one, 1e-9);
+    const int calls = spec_timing_column(2, SPEC_TIMING_CALLS);
+    double rounds = 0.0, called = 0.0;
+    for (int t = 0; t < 4; t++) {
+        const double *sum = w->timed.block + t * w->timed.n_columns;
+        rounds += sum[spec_timing_column(2, SPEC_TIMING_ROUNDS)];
+        called += sum[calls];
+        assert_same(sum[spec_timing_column(2, SPEC_TIMING_WAITS)],
+                    sum[spec_timing_column(2, SPEC_TIMING_ROUNDS)]);
+    }
+    assert_near(called, 5 * rounds, 1e-12);
+    for (int i = 0; i < 4; i++) {
+        const spec_timing_speed *s = &w->prediction.speed[i];
+        /* After a chain that ends a text nothing is guessed, so the next draft reads two tokens,
+         * which no prediction of drafting ahead counts. */
+        assert_within(s->round.draft, s->draft_costed, s->way->ahead ? drawing.column : 1e-11);
+        assert_near(s->round.ahead, s->ahead_costed, 1e-9);
+        assert_true(s->way->ahead ? s->round.ahead > 0.0 : s->round.draft > 0.0);
+    }
+    /* the last token of a draft that was accepted in full is read before the next draft */
+    assert_true(w->prediction.speed[1].round.draft >= 5 * one + drawing.wait);
+    assert_true(w->prediction.speed[1].round.draft < 5 * one + drawing.wait + drawing.column);
+    workshop_free(w);
     spec_model_close(draft);
     spec_model_close(target);
 }
