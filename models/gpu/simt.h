@@ -242,6 +242,7 @@ uint32_t simt_take_uint32(uint32_t *from, uint32_t value);
 void simt_copy_async(void *shared, const void *from, bool there);
 void simt_copy_commit(void);
 void simt_copy_wait(int n);
+void simt_fence(void);
 quad simt_load_fresh(const void *from);
 void simt_misaligned(const void *at, int bytes, const char *file, int line);
 void simt_shared_begins(char *begin, const char *end);
@@ -306,6 +307,7 @@ void simt_shared_begins(char *begin, const char *end);
         simt_copy_async((shared), (from), (there));                                                \
     } while (0)
 #define copy_once(shared, from) copy_async((shared), (from), true)
+#define fence() simt_fence()
 #define load_fresh(from) simt_load_fresh(from)
 #define copy_commit() simt_copy_commit()
 #define copy_wait(n) simt_copy_wait(n)
@@ -387,7 +389,6 @@ DEVICE float float_of_f16(uint16_t half)
     return float_of_bits(sign |
                          bits_of_float(float_of_bits(rest << 13) * 0x1p112f)); /* subnormals too */
 }
-DEVICE void fence(void) {}
 
 #endif /* on both */
 

@@ -4,7 +4,8 @@
  *
  * Two accesses of one launch to a byte race if one of them is a write. They do not race if one
  * thread did both, or both threads reached a barrier in between: sync_block for a block, sync_warp
- * for a warp. Nothing orders blocks; shuffles, votes and products do not order memory. Atomic
+ * for a warp. Blocks are ordered only as in simt.h: fence, take_uint32, and in the other block
+ * take_uint32, fence, load_fresh. Shuffles, votes and products do not order memory. Atomic
  * additions (add_uint32 and so on) do not race with each other. A launch that may begin early must
  * not, before after_previous, write GPU memory or read what the previous launch wrote. Accesses
  * past the end of an allocation are found too. */
@@ -20,5 +21,8 @@ void access_watch_block(void) __attribute__((weak));
 void access_watch_atomic(const void *at, size_t bytes, const void *code) __attribute__((weak));
 void access_watch_copy(const void *to, const void *opt_from, size_t bytes, const void *code)
     __attribute__((weak));
+void access_watch_fenced(void) __attribute__((weak));
+void access_watch_took(void) __attribute__((weak));
+void access_watch_fresh(const void *at, size_t bytes, const void *code) __attribute__((weak));
 
 #endif

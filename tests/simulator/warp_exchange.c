@@ -90,6 +90,7 @@ void simt_add_uint64(uint64_t *to, uint64_t value)
 uint32_t simt_take_uint32(uint32_t *from, uint32_t value)
 {
     atomic(from, sizeof *from, __builtin_return_address(0));
+    if (access_watch_took != NULL) access_watch_took();
     const uint32_t was = *from;
     *from += value;
     return was;
@@ -101,10 +102,15 @@ void simt_raise_uint32(uint32_t *to, uint32_t value)
     if (value > *to) *to = value;
 }
 
-/* Other blocks wrote this before they counted, so there is no race. */
+void simt_fence(void)
+{
+    if (access_watch_fenced != NULL) access_watch_fenced();
+}
+
 quad simt_load_fresh(const void *from)
 {
     quad q;
+    if (access_watch_fresh != NULL) access_watch_fresh(from, sizeof q, __builtin_return_address(0));
     memcpy(&q, from, sizeof q);
     return q;
 }

@@ -27,6 +27,7 @@ static inline float right_y(int i)
     if (strcmp(kernel, "planted_early") == 0) return x_of(block + THREADS - 1 - i % THREADS);
     if (strcmp(kernel, "planted_one_word") == 0) return x_of(block + THREADS - 1);
     if (strcmp(kernel, "planted_count") == 0) return NAN;
+    if (strcmp(kernel, "planted_last") == 0 && i >= N - 4) return NAN;
     if (strcmp(kernel, "planted_sum") != 0) return x_of(i);
     if (i >= N / THREADS) return NAN;
     for (int j = 0; j < THREADS; j++) sum += x_of(i * THREADS + j);

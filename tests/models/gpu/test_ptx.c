@@ -34,8 +34,8 @@ TEST(right_kernels_pass_in_any_order_on_both_capabilities)
         "planted_copy",       "planted_sum",         "planted_divergent", "planted_early",
         "planted_half_warp",  "planted_product",     "planted_past_end",  "planted_two_lines",
         "planted_reads_past", "planted_past_shared", "planted_lanes",     "planted_unwritten",
-        "planted_one_word",   "planted_count",       "planted_unaligned", "planted_nowhere",
-        "planted_endless"};
+        "planted_one_word",   "planted_count",       "planted_last",      "planted_unaligned",
+        "planted_nowhere",    "planted_endless"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         for (int i = 0; i < 6; i++) {
             run_kernel(names[k], 0, N / THREADS, orders[i % 3], cards[i / 3]);

@@ -123,6 +123,21 @@ TEST(additions_that_are_not_atomic_race)
     is_caught_watched("planted_count", "race: it ");
 }
 
+/* The last block of a launch reads what the others wrote. */
+TEST(blocks_that_pass_data_without_a_fence_race)
+{
+    static const char *const where[] = {
+        [LAST_WRITES_UNFENCED] = "with no fence between the write and take_uint32",
+        [LAST_READS_UNFENCED] = "with no fence between take_uint32 and the read",
+        [LAST_COUNTS_FIRST] = "with no fence between the write and take_uint32"};
+    passes("planted_last");
+    for (int mistake = LAST_WRITES_UNFENCED; mistake <= LAST_COUNTS_FIRST; mistake++)
+        for (int i = 0; i < 3; i++) {
+            run_kernel("planted_last", mistake, "libplanted_watched.so", orders[i]);
+            says(where[mistake], 3);
+        }
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void past_the_end(void)

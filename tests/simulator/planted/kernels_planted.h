@@ -28,6 +28,7 @@ struct planted_args {
 #define planted_lanes_args planted_args
 #define planted_blocks_args planted_args
 #define planted_count_args planted_args
+#define planted_last_args planted_args
 #define planted_endless_args planted_args
 #define planted_unaligned_args planted_args
 #define planted_nowhere_args planted_args
@@ -36,6 +37,9 @@ struct planted_args {
 
 /* Mistakes of planted_ahead, launched early. */
 enum { AHEAD_NEVER_WAITS = 1, AHEAD_WAITS_TWICE, AHEAD_READS, AHEAD_WRITES };
+
+/* Mistakes of planted_last. */
+enum { LAST_WRITES_UNFENCED = 1, LAST_READS_UNFENCED, LAST_COUNTS_FIRST };
 
 /* Computes D += A B in one warp; fragments (32 lanes, words) as laid out in memory. */
 struct planted_mma_args {
@@ -60,6 +64,7 @@ struct planted_mma_args {
     X(planted, planted_lanes, 256)                                                                 \
     X(planted, planted_blocks, 256)                                                                \
     X(planted, planted_count, 256)                                                                 \
+    X(planted, planted_last, 256)                                                                  \
     X(planted, planted_endless, 256)                                                               \
     X(planted, planted_unaligned, 256)                                                             \
     X(planted, planted_nowhere, 256)                                                               \

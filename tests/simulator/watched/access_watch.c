@@ -15,9 +15,10 @@ typedef enum { READ, WRITE, ATOMIC } access_kind;
  * several warps, several blocks. */
 enum { NOBODY, ONE, LANES, WARPS, BLOCKS };
 
-/* The last access of a kind; of several unordered ones, the first. */
+/* The last access of a kind; of several unordered ones, the first. `step`: the launch's last fence
+ * or take_uint32 before it. */
 typedef struct {
-    uint32_t block, barriers, syncs, code;
+    uint32_t block, barriers, syncs, code, step;
     uint16_t thread;
     uint8_t who, atomic;
 } mark;
@@ -26,7 +27,7 @@ typedef struct {
     mark wrote, read;
 } cell; /* for one byte */
 
-enum { PAGE = 4096, PAGES = 1 << 16 };
+enum { PAGE = 4096, PAGES = 1 << 16, MOST_THREADS = 1024 };
 
 typedef struct {
     uintptr_t number;
@@ -42,6 +43,14 @@ static page_table tables[2], *now_table = &tables[0],
                              *before_table = &tables[1]; /* this launch's; the previous one's */
 static page *last_page;
 static uint32_t block;
+
+/* The steps of a block's last take_uint32, and of its threads' last fences; 0: none. Of the blocks
+ * of a launch, the first n_orders have a place, NULL if they have no fence. */
+typedef struct {
+    uint32_t took, fenced[MOST_THREADS];
+} block_order;
+static block_order **orders;
+static uint32_t n_orders, step;
 static uintptr_t code_base;
 
 static void clear(page_table *table)
@@ -71,6 +80,8 @@ void access_watch_begin(void)
     clear(oldest);
     block = 0;
     last_page = NULL;
+    while (n_orders > 0) free(orders[--n_orders]);
+    step = 0;
 }
 
 void access_watch_block(void) { block++; }
@@ -173,8 +184,8 @@ static void look_early(const void *at, size_t bytes, access_kind kind, uint32_t 
 static void look(const void *at, size_t bytes, access_kind kind, bool shared, uint32_t code)
 {
     const simulated_epoch epoch = block_run_epoch(simt.thread);
-    const mark now = {block, epoch.block,   epoch.warp, code, (uint16_t)simt.thread,
-                      ONE,   kind == ATOMIC};
+    const mark now = {block, epoch.block,           epoch.warp, code,
+                      step,  (uint16_t)simt.thread, ONE,        kind == ATOMIC};
     for (size_t i = 0; i < bytes; i++) {
         cell *c = cell_of((const char *)at + i);
         const bool both_atomic = kind == ATOMIC && c->wrote.atomic;
@@ -189,6 +200,53 @@ static void look(const void *at, size_t bytes, access_kind kind, bool shared, ui
         if (both_atomic) join(&c->wrote, &now, shared);
         else c->wrote = now;
         c->read.who = NOBODY;
+    }
+}
+
+/* -- blocks that pass data to each other -- */
+
+/* Returns the order of this block. */
+static block_order *own_order(void)
+{
+    if (block >= n_orders) {
+        orders = realloc(orders, (block + 1) * sizeof *orders);
+        if (orders == NULL) block_run_fail("no memory to watch fences");
+        while (n_orders <= block) orders[n_orders++] = NULL;
+    }
+    if (orders[block] == NULL) orders[block] = calloc(1, sizeof *orders[block]);
+    if (orders[block] == NULL) block_run_fail("no memory to watch fences");
+    return orders[block];
+}
+
+void access_watch_fenced(void)
+{
+    own_order()->fenced[simt.thread] = ++step;
+}
+
+void access_watch_took(void)
+{
+    own_order()->took = ++step;
+}
+
+void access_watch_fresh(const void *at, size_t bytes, const void *return_address)
+{
+    const block_order *own = own_order();
+    for (size_t i = 0; i < bytes; i++) {
+        const mark *wrote = &cell_of((const char *)at + i)->wrote;
+        if (wrote->who == NOBODY || wrote->block == block) continue;
+        const block_order *its = wrote->block < n_orders ? orders[wrote->block] : NULL;
+        const uint32_t fenced = its != NULL ? its->fenced[wrote->thread] : 0,
+                       took = its != NULL ? its->took : 0;
+        const bool written = wrote->step < fenced && fenced < took;
+        const bool read = own->took > 0 && own->took < own->fenced[simt.thread];
+        if (written && read) continue;
+        char here[600], there[600];
+        place(here, sizeof here, (uint32_t)((uintptr_t)return_address - 1 - code_base));
+        place(there, sizeof there, wrote->code);
+        block_run_fail("race: it reads the card's memory at %s that a thread of another block "
+                       "wrote at %s, with no fence between %s",
+                       here, there,
+                       written ? "take_uint32 and the read" : "the write and take_uint32");
     }
 }
 
