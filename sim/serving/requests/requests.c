@@ -88,15 +88,20 @@ double spec_requests_mean_context(const spec_requests *requests)
     return contexts / outputs;
 }
 
+/* Whole numbers: gcc 12 for arm64 crashes where it vectorises a conditional fmax. */
+static int most_tokens(const spec_length_law *law, const int32_t *of_row, int64_t n)
+{
+    int most = law->most;
+    for (int64_t i = 0; law->kind == SPEC_LENGTH_OF_ROW && i < n; i++)
+        if (of_row[i] > most) most = of_row[i];
+    return most;
+}
+
 double spec_requests_most_context(const spec_requests *requests)
 {
     const rows row = rows_of(requests);
-    double prompt = requests->prompt.most, output = requests->output.most;
-    for (int64_t i = 0; i < row.n; i++) {
-        if (requests->prompt.kind == SPEC_LENGTH_OF_ROW) prompt = fmax(prompt, row.prompt[i]);
-        if (requests->output.kind == SPEC_LENGTH_OF_ROW) output = fmax(output, row.output[i]);
-    }
-    return prompt + 0.5 * output;
+    return most_tokens(&requests->prompt, row.prompt, row.n) +
+           0.5 * most_tokens(&requests->output, row.output, row.n);
 }
 
 int spec_requests_longest(double *ret_chance, const spec_requests *requests, double share,
