@@ -18,7 +18,8 @@ Q       := $(if $(filter 1,$(V)),,@)
 # clang for the sanitizers and the fuzzers, gcc for the rest.
 CC_asan := clang
 CC_tsan := clang
-CC_arm64 := aarch64-linux-gnu-gcc
+SYSROOT := $(if $(filter arm64,$(CONFIG)),build/libraries-arm64)
+CC_arm64 := aarch64-linux-gnu-gcc --sysroot=$(SYSROOT)
 CC      := $(if $(filter default undefined,$(origin CC)),$(or $(CC_$(CONFIG)),gcc),$(CC))
 # With ccache, a file that has not changed since some earlier build is not compiled again.
 CACHE   := $(shell command -v ccache)
@@ -30,10 +31,9 @@ once     = $(eval $1 := $2)$($1)
 LIB_CPPFLAGS = $(call once,LIB_CPPFLAGS,$(shell .ci/libraries --flags cflags))
 LIB_LDLIBS   = $(call once,LIB_LDLIBS,$(shell .ci/libraries --flags libs))
 ifeq ($(CONFIG),arm64)
-# Debian's libgsl-dev installs for one architecture at a time. Its headers serve both; the other
-# architecture's library has no short name.
-LIB_LDLIBS   := -L/usr/lib/aarch64-linux-gnu -l:libgsl.so.27 -l:libgslcblas.so.0 -ljansson \
-    -lpcre2-8 -lz
+# .ci/libraries has unpacked them below $(SYSROOT).
+LIB_CPPFLAGS :=
+LIB_LDLIBS   := -lgsl -lgslcblas -ljansson -lpcre2-8 -lz
 endif
 CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"'
 CFLAGS_release  := -O3 -g1
@@ -97,9 +97,9 @@ $(FLAGS_FILE): force | libraries-to-build
 	$(if $(call same,$(strip $(FLAGS_NOW)),$(strip $(if $(wildcard $@),$(file <$@)))),,$(shell \
 	    mkdir -p $(@D))$(file >$@,$(FLAGS_NOW)))
 libraries-to-build:
-	@.ci/libraries build
+	@.ci/libraries $(if $(SYSROOT),arm64,build)
 libraries-to-test:
-	@.ci/libraries tests
+	@.ci/libraries $(if $(SYSROOT),arm64,tests)
 
 $(BUILD)/%.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
@@ -293,7 +293,15 @@ $(PORTABLE): $(CLI_OBJ) $(LIVE) $(LIB)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -s -o $@ $^ $(filter -L%,$(LIB_LDLIBS)) -Wl,--as-needed \
 	    -Wl,-Bstatic $(filter-out -lm,$(filter -l%,$(LIB_LDLIBS))) -lgomp -Wl,-Bdynamic -lm \
 	    -Wl,--dependency-file=$@.inputs
-	$(Q)packaging/linked.sh <$@.inputs >$@.packages
+	$(Q)packaging/linked.sh $(SYSROOT) <$@.inputs >$@.packages
+
+# The program that this machine runs: man pages and the Python package have what its --help says.
+HERE := $(BIN)
+ifeq ($(CONFIG),arm64)
+HERE := build/release/speclab
+$(HERE): force
+	@$(MAKE) --no-print-directory CONFIG=release all
+endif
 
 # The program for several processes: the same, but for one file of cli/.
 MPICC   := mpicc
@@ -554,10 +562,15 @@ card-dry: card
 engine: $(BUILD)/tests/engine
 	@TSAN_OPTIONS="ignore_noninstrumented_modules=1 die_after_fork=0" tests/run.sh $<
 
-.PHONY: arm64-check arm64-tests
-RUNNER ?= qemu-aarch64
+.PHONY: arm64-check arm64-packages arm64-tests
+RUNNER ?= qemu-aarch64-static -L $(SYSROOT)
 arm64-check: ## build for arm64, test under qemu and compare results
 	@tests/arm64.sh
+arm64-packages: ## build the tarball and the wheel for arm64; try them in empty folders under qemu
+	@.ci/libraries emulator
+	@$(MAKE) --no-print-directory CONFIG=arm64 tarball wheel
+	@$(MAKE) --no-print-directory CONFIG=release all library
+	@tests/arm64_packages.sh $(VERSION)
 arm64-tests: $(ARM64_TESTS) $(BIN)
 	@RUNNER="$(RUNNER)" tests/run.sh --skip-tag simulator $(ARM64_TESTS)
 
@@ -636,7 +649,8 @@ mutate-sample: tests ## break 300 lines of all folders; run the tests that reach
 .PHONY: wheel python-check python-quick python-docs
 wheel: $(LIBRARY) $(BIN) $(PORTABLE) man ## the Python package with the program, build/python/*.whl
 	@.ci/libraries wheel
-	@python/wheel.sh $(VERSION) $(LIBRARY) $(BIN) $(PORTABLE)
+	@python/wheel.sh build/python$(SYSROOT:%=-arm64) $(VERSION) $(LIBRARY) $(BIN) $(PORTABLE) \
+	    $(HERE) $(MACHINE) $(SYSROOT)
 python-check: wheel $(BIN) ## install the wheel into an empty virtual environment, and test it
 	@python/check.sh $(VERSION) $(LIBRARY) $(BIN)
 	@tests/changed.sh --record python $(python_paths)
@@ -668,8 +682,8 @@ served-check: $(BIN) $(BUILD)/tests/tools/live/test ## judge faulty servers and 
 	@tests/changed.sh --record served $(served_paths)
 
 .PHONY: man
-man: $(BIN) ## man pages in build/man, from --help
-	@cli/man.sh $(BIN) build/man
+man: $(HERE) ## man pages in build/man, from --help
+	@cli/man.sh $(HERE) build/man
 
 # The site: a page of each document and man page, and what docs/site adds. With FULL= it has no
 # pictures in its gallery, and no lab.

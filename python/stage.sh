@@ -3,7 +3,7 @@
 # Puts together the Python package: its sources, the declarations of the library's header, the
 # program's verbs, the experiments, and, if given, the library. setuptools builds it from that
 # folder.
-#   python/stage.sh FOLDER VERSION SPECLAB [LIBRARY]
+#   python/stage.sh FOLDER VERSION SPECLAB [LIBRARY]      STRIP=PROGRAM strips the library
 set -eu
 cd "$(dirname "$0")/.."
 stage=$1 version=$2 program=$3 library=${4:-}
@@ -27,5 +27,5 @@ cp LICENSE "$stage/licences/speclab"
     echo '"""'
 } >"$stage/speclab/header.py"
 # The build's number depends on the folder of the build.
-[ -z "$library" ] || strip --strip-unneeded -R .note.gnu.build-id \
+[ -z "$library" ] || ${STRIP:-strip} --strip-unneeded -R .note.gnu.build-id \
     -o "$stage/speclab/libspeclab.so.0" "$library"

@@ -5,25 +5,13 @@
 # Then it compares results of the program with those of this machine, byte for byte, for each
 # instruction set of arm64.
 #   tests/arm64.sh [-jN]
-missing=""
-for program in aarch64-linux-gnu-gcc qemu-aarch64; do
-    command -v $program >/dev/null 2>&1 || missing="$missing $program"
-done
-for library in libgomp.so.1 libgsl.so.27 libjansson.so libpcre2-8.so libz.so libcmocka.so; do
-    [ -e /usr/lib/aarch64-linux-gnu/$library ] || missing="$missing $library"
-done
-[ -z "$missing" ] || {
-    echo "arm64: there is no$missing; please type:"
-    echo "    sudo dpkg --add-architecture arm64 && sudo apt-get update"
-    echo "    sudo apt-get install gcc-aarch64-linux-gnu qemu-user libgomp1:arm64 libgsl27:arm64" \
-        "libjansson-dev:arm64 libpcre2-dev:arm64 zlib1g-dev:arm64 libcmocka-dev:arm64"
-    exit 2
-} >&2
 set -e
+.ci/libraries arm64 emulator
 make --no-print-directory "$@" all
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-dotprod="qemu-aarch64 -cpu max" plain="qemu-aarch64 -cpu cortex-a53"
+qemu="qemu-aarch64-static -L build/libraries-arm64"
+dotprod="$qemu -cpu max" plain="$qemu -cpu cortex-a53"
 
 make --no-print-directory "$@" CONFIG=arm64 RUNNER="$dotprod" arm64-tests
 tests=build/arm64/tests
