@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Prints the SBOM of a release in SPDX 2.3: its files, and the libraries that they contain.
 
-    packaging/sbom.py VERSION COMMIT PROGRAM.packages PAGE.packages FILE...
+    packaging/sbom.py VERSION COMMIT PART=LIST... -- FILE...
 
-A line of *.packages is a Debian source package, its version and its copyright file, as
-packaging/linked.sh finds them. The archive of the program and the wheel contain those of the
-program, the page its own. Other files contain none: Debian packages name theirs in Depends.
+A file that has PART in its name contains the libraries in LIST. A line there is a Debian source
+package, its version and its copyright file, as packaging/linked.sh finds them. Other files contain
+none: Debian packages name theirs in Depends.
 """
 import datetime
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -56,17 +57,18 @@ def file_package(path, version, licence):
             'checksums': [{'algorithm': 'SHA256', 'checksumValue': digest}]}
 
 
-def main(version, commit, program, page, *files):
+def main(version, commit, *arguments):
     licence = re.search(r'^license: *(\S+)', pathlib.Path('CITATION.cff').read_text(), re.M)[1]
-    inside = {'.html': libraries(page), '.whl': libraries(program)}
+    lists, files = arguments[:arguments.index('--')], arguments[arguments.index('--') + 1:]
+    inside = {part: libraries(path) for part, path in (word.split('=') for word in lists)}
     packages, relations, texts = [], [], {}
     for path in map(pathlib.Path, files):
         made = file_package(path, version, licence)
         packages.append(made)
         relations.append(('SPDXRef-DOCUMENT', 'DESCRIBES', made['SPDXID']))
         relations.append((made['SPDXID'], 'GENERATED_FROM', 'SPDXRef-speclab'))
-        kind = '.whl' if '-linux-' in path.name else path.suffix
-        for name, number, notice in inside.get(kind, []):
+        for name, number, notice in itertools.chain.from_iterable(
+                lines for part, lines in inside.items() if part in path.name):
             library = library_package(name, number)
             texts[library['licenseDeclared']] = pathlib.Path(notice).read_text(errors='replace')
             packages += [library] if library not in packages else []
@@ -94,6 +96,6 @@ def main(version, commit, program, page, *files):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) < 6:
+    if '--' not in sys.argv[3:]:
         sys.exit(__doc__.split('\n\n')[1].strip())
     main(*sys.argv[1:])
