@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Installs the wheel into an empty virtual environment and tests it there, without pandas. Then runs
 # the commands of docs/python.md, where pip installs pandas at the end. With pandas it runs the
-# tests of tables and the cells of docs/python.ipynb, and mypy checks a user's script.
+# tests of tables and the cells of docs/python.ipynb, and mypy checks a user's script and the
+# package.
 #   python/check.sh [--update] VERSION LIBRARY SPECLAB      --update writes what they print
 #   python/check.sh --quick VERSION LIBRARY SPECLAB         the tests that need no program
 set -eu
@@ -55,5 +56,6 @@ tests python test_tables.py
 tests python test_program.py
 pip install -q mypy
 mypy --strict --no-incremental tests/python/typed.py
+mypy --strict --no-incremental -p speclab
 # shellcheck disable=SC2086
 python3 tests/python/notebook.py $update docs/python.ipynb

@@ -64,7 +64,8 @@ def advise(logs: Logs | None = None, *, plain: Logs = (), plain_tokens_per_s: fl
     """
     if (before is None) != (after is None):
         raise InputError("before and after must be given together")
-    if (logs is None) == (after is None):
+    judged = logs if after is None else after
+    if judged is None or (logs is not None and after is not None):
         raise InputError("give either logs, or before and after")
     given = {"plain_tokens_per_s": plain_tokens_per_s, "round_over_plain": round_over_plain,
              "current": current}
@@ -73,7 +74,7 @@ def advise(logs: Logs | None = None, *, plain: Logs = (), plain_tokens_per_s: fl
             raise InputError(f"{name} must be above 0, got 0")
     with ExitStack() as stack:
         names: dict[str, str] = {}  # of texts, by their paths
-        files = _paths(after if logs is None else logs, "text", names, stack)
+        files = _paths(judged, "text", names, stack)
         plain_files = _paths(plain, "plain-text", names, stack)
         before_files = _paths(() if before is None else before, "text-before", names, stack)
         return _advise(

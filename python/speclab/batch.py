@@ -50,13 +50,15 @@ class Batch:
         self.n_nodes: int = given.n_nodes
         self.vocab: int = given.vocab
 
-    def _view(self, name: str, *shape: int, dtype: Any = np.int32) -> Any:
-        pointer = getattr(self._given, name)
-        if pointer == ffi.NULL:
-            return None
-        array = view(pointer, shape, dtype)
+    def _view(self, name: str, *shape: int, dtype: Any = np.int32) -> np.ndarray:
+        array = view(getattr(self._given, name), shape, dtype)
         array.flags.writeable = False
         return array
+
+    def _opt_view(self, name: str, *shape: int, dtype: Any = np.int32) -> np.ndarray | None:
+        if getattr(self._given, name) == ffi.NULL:
+            return None
+        return self._view(name, *shape, dtype=dtype)
 
     @cached_property
     def target(self) -> np.ndarray:
@@ -66,12 +68,12 @@ class Batch:
     @cached_property
     def draft(self) -> np.ndarray | None:
         """(n, n_nodes + 1, vocab) rows of the draft; None: its tokens were chosen without chance"""
-        return self._view("draft", self.n, self.n_nodes + 1, self.vocab, dtype=np.float32)
+        return self._opt_view("draft", self.n, self.n_nodes + 1, self.vocab, dtype=np.float32)
 
     @cached_property
     def token(self) -> np.ndarray | None:
         """(n, n_nodes) draft tokens; None in scope DV: the sampler draws them"""
-        return self._view("token", self.n, self.n_nodes)
+        return self._opt_view("token", self.n, self.n_nodes)
 
     @cached_property
     def length(self) -> np.ndarray:
@@ -81,7 +83,7 @@ class Batch:
     @cached_property
     def parent(self) -> np.ndarray | None:
         """(n_nodes) parents in the draft tree, -1: the root; None: chains"""
-        return self._view("parent", self.n_nodes)
+        return self._opt_view("parent", self.n_nodes)
 
     @cached_property
     def request(self) -> np.ndarray:
@@ -101,7 +103,7 @@ class Batch:
     @cached_property
     def coin(self) -> np.ndarray | None:
         """(n, n_coins) uniform numbers to use in order, float32; None: draw your own"""
-        return self._view("coin", self.n, self._given.n_coins, dtype=np.float32)
+        return self._opt_view("coin", self.n, self._given.n_coins, dtype=np.float32)
 
     @property
     def scope(self) -> str:

@@ -13,7 +13,7 @@ from .library import ffi, lib
 # Seconds that an interrupted call has to return. Then it is abandoned: its thread goes on.
 _GRACE = 2.0
 
-_ERRORS: dict[int, type[Exception]] = {
+_ERRORS: dict[int, type[BaseException]] = {
     lib.SPECLAB_INPUT: InputError,
     lib.SPECLAB_MEMORY: MemoryError,
     lib.SPECLAB_STOPPED: KeyboardInterrupt,

@@ -47,7 +47,7 @@ def run(experiment: str | os.PathLike[str] | Mapping[str, Any], *,
         return frame_of(made[0])
     except (Exception, KeyboardInterrupt) as error:
         if made[0] != ffi.NULL:
-            error.table = frame_of(made[0])  # type: ignore[attr-defined]
+            error.table = frame_of(made[0])  # type: ignore[union-attr]
         raise
     finally:
         lib.speclab_table_free(made[0])

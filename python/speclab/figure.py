@@ -49,7 +49,10 @@ def _power_figure(report: dict[str, Any]) -> str:
                       if result["detectable"].get(place, {}).get("tv")]
               for place in PLACES}
     points = {place: values for place, values in points.items() if values}
-    x_of = lambda tv: _LEFT + (_WIDTH - _LEFT - 24) * (math.log10(max(tv, 1e-3)) + 3) / 3
+
+    def x_of(tv: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - 24) * (math.log10(max(tv, 1e-3)) + 3) / 3
+
     bottom = _TOP + _ROW * len(points)
     parts = [f'<line x1="{x_of(tv):.1f}" x2="{x_of(tv):.1f}" y1="{_TOP - 8}" y2="{bottom}" '
              f'stroke="{_GREEN if tv == 0.1 else _GREY}" stroke-dasharray="2,3"/>'

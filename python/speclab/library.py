@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from cffi import FFI
+from cffi import FFI  # type: ignore[import-untyped]
 
 from . import header
 from .errors import InputError
@@ -49,7 +49,7 @@ lib = _load(_find())
 
 def version() -> str:
     """Version and commit of the library, such as "0.1.0 (8f78032)"."""
-    return ffi.string(lib.speclab_version()).decode()
+    return str(ffi.string(lib.speclab_version()), "utf-8")
 
 
 def share() -> Path | None:

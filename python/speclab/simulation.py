@@ -90,7 +90,7 @@ def simulate(target: str | None = None, draft: str | None = None, K: int = 4, *,
     options = struct("speclab_simulation_options", seed=seed, rounds=rounds, c=c, opt_stop=stop,
                      standard_error=standard_error)
     made, lab = ffi.new("speclab_simulation **"), library.lab()
-    if alpha is None:
+    if target is not None:
         pair = pair_of(target, draft, K, drafting, policy, rule)
         call(lib.speclab_simulation_open, made, lab, pair, options, stop=stop)
     else:

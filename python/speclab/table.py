@@ -56,7 +56,7 @@ class Table:
 
     def to_pandas(self) -> Any:
         """A DataFrame with the same columns and attrs."""
-        import pandas
+        import pandas  # type: ignore[import-untyped]
 
         frame = pandas.DataFrame(self._columns)
         frame.attrs.update(self.attrs)

@@ -78,8 +78,9 @@ def validate(sampler: Callable[[Any], Any], *, batched: bool = False, scope: str
     process: a crash ends it, and a call that never returns goes on in its thread after Ctrl-C.
     """
     callbacks = Callbacks(new_stop())
+    own_name: str = getattr(sampler, "__name__", "sampler")
     about = struct(
-        "spec_sampler_about", name=_name(name or getattr(sampler, "__name__", "sampler")),
+        "spec_sampler_about", name=_name(name or own_name),
         scopes=_bits(scope, _SCOPES, "scope"), chains=_bits(chains, DRAWN, "chains"),
         trees=_bits(trees, DRAWN, "trees"), rows=_bits(rows, _ROWS, "rows"), sampling=sampling,
         coins=coins, padding=padding, seeded=seeded, max_batch=max_batch, max_nodes=max_nodes,

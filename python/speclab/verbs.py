@@ -9,7 +9,7 @@ text or several. Further keywords are those of `run`: set, seed, limit and progr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, overload
 
 from .catalogue import names
 from .errors import InputError
@@ -49,13 +49,14 @@ def accept(target: Names = "probs:0.5,0.3,0.2", draft: Names = "probs:0.2,0.5,0.
            rule: Names | None = None, drafting: Names | None = None, n: Numbers = 1,
            contexts: int | str | None = None, **options: Any) -> Any:
     """How often each rule accepts one of n draft tokens, and the optimum over all rules."""
-    axes = {"rule": _question(rule), "target": _texts(target), "draft": _texts(draft),
+    targets, drafts = _texts(target), _texts(draft)
+    axes = {"rule": _question(rule), "target": targets, "draft": drafts,
             "drafting": _question(drafting), "n": _question(n), "contexts": contexts}
     show = ["rule", "drafting", "n", "acceptance", "acceptance_se", "enumerated", "optimal",
             "ratio", "verdict"]
     if contexts == "all":
         show[5:5] = ["acceptance_q10", "acceptance_median", "acceptance_q90"]
-    several = [name for name in ("target", "draft") if len(axes[name]) > 1]
+    several = [name for name, specs in (("target", targets), ("draft", drafts)) if len(specs) > 1]
     return _run("accept", axes, options, show=[*several, *show])
 
 
@@ -68,7 +69,8 @@ def prove(target: Names = "dirichlet?V=3&concentration=1&seed=1",
     Rules, strategies and models are combined; rule=None takes every rule that fits. A strategy that
     needs no model, such as "lookup", has draft=None.
     """
-    drafts = [(how, of) for how in _texts(drafting) or [] for of in _texts(draft) or [None]]
+    models: list[str | None] = list(_texts(draft) or []) or [None]
+    drafts = [(how, of) for how in _texts(drafting) or [] for of in models]
     if rule is None:
         pairs = _fitting(_texts(target)[0], drafts, _texts(policy) or ["fixed"])
     else:
@@ -168,6 +170,10 @@ def _run(measure: str, axes: dict[str, Any], options: dict[str, Any], **top: Any
     return run({"measure": measure, "grid": grid, **top}, **options)
 
 
+@overload
+def _texts(value: Names) -> list[str]: ...
+@overload
+def _texts(value: None) -> None: ...
 def _texts(value: Names | None) -> list[str] | None:
     """One text or several, each a value of an axis as it is."""
     return None if value is None else [value] if isinstance(value, str) else list(value)
