@@ -299,7 +299,7 @@ $(PORTABLE): $(CLI_OBJ) $(LIVE) $(LIB)
 HERE := $(BIN)
 ifeq ($(CONFIG),arm64)
 HERE := build/release/speclab
-$(HERE): force
+build/release/speclab: force
 	@$(MAKE) --no-print-directory CONFIG=release all
 endif
 
@@ -566,9 +566,9 @@ engine: $(BUILD)/tests/engine
 RUNNER ?= qemu-aarch64-static -L $(SYSROOT)
 arm64-check: ## build for arm64, test under qemu and compare results
 	@tests/arm64.sh
-arm64-packages: ## build the tarball and the wheel for arm64; try them in empty folders under qemu
+arm64-packages: ## build the tarball, wheel and Debian packages for arm64; try them under qemu
 	@.ci/libraries emulator
-	@$(MAKE) --no-print-directory CONFIG=arm64 tarball wheel
+	@$(MAKE) --no-print-directory CONFIG=arm64 tarball wheel deb
 	@$(MAKE) --no-print-directory CONFIG=release all library
 	@tests/arm64_packages.sh $(VERSION)
 arm64-tests: $(ARM64_TESTS) $(BIN)
@@ -726,9 +726,9 @@ tarball: $(BIN) $(LIBRARY) $(PORTABLE) man ## the program for any Linux, build/s
 
 # Debian packages are built in a copy of the source tree.
 .PHONY: deb
-deb: ## Debian packages in build/deb, without tests (DEB_BUILD_OPTIONS= runs them)
-	@.ci/libraries build deb
-	@packaging/deb.sh build/deb $(VERSION)
+deb: $(if $(SYSROOT),$(HERE)) ## Debian packages in build/deb (DEB_BUILD_OPTIONS= runs their tests)
+	@.ci/libraries $(if $(SYSROOT),arm64,build) deb
+	@packaging/deb.sh build/deb$(SYSROOT:%=-arm64) $(VERSION) $(if $(SYSROOT),$(HERE) $(SYSROOT))
 
 .PHONY: deb-check
 deb-check: deb ## install, use and purge the Debian packages in a clean chroot, as root

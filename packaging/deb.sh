@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Builds the Debian packages, source and binary, from the files of the tree, into FOLDER.
 # The same files give the same bytes in any folder: all dates are that of the last commit.
-#   packaging/deb.sh FOLDER VERSION
+#   packaging/deb.sh FOLDER VERSION [HERE ROOT]
+# With ROOT, unpacked by .ci/foreign, they are those for arm64 alone. HERE is the program that this
+# machine runs.
 # DEB_BUILD_OPTIONS is 'nocheck' unless it is set; with an empty one the unit tests run.
 set -eu
 cd "$(dirname "$0")/.."
-folder=$1 version=$2
+folder=$1 version=$2 root=${4:-}
 export LC_ALL=C DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS-nocheck parallel=$(nproc)}"
 case " $DEB_BUILD_OPTIONS " in *' nocheck '*) export DEB_BUILD_PROFILES=nocheck ;; esac
 
@@ -34,7 +36,16 @@ speclab ($version-0speclab1) unstable; urgency=medium
 
  -- $(sed -n 's/^Maintainer: //p' packaging/debian/control)  $(date -R -u -d "@$date")
 END
-(cd "$source" && dpkg-buildpackage -us -uc) >"$folder/build.log" 2>&1 || {
+options=
+[ -z "$root" ] || {
+    HERE=$(realpath "$3")
+    export HERE
+    mkdir "$source/build"
+    ln -s "$(realpath "$root")" "$source/build/libraries-arm64"
+    options='--host-arch=arm64 --build=any --no-check-builddeps --no-pre-clean'
+}
+# shellcheck disable=SC2086
+(cd "$source" && dpkg-buildpackage -us -uc $options) >"$folder/build.log" 2>&1 || {
     tail -n 20 "$folder/build.log" | cut -c 1-200 >&2
     echo "deb: dpkg-buildpackage fails: see $folder/build.log" >&2
     exit 2

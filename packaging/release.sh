@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Builds what a release has from a clean clone of COMMIT, into FOLDER/release-VERSION: archives of
 # the source and the program, wheel, page, Debian packages, SBOM and SHA256SUMS. With a cross
-# compiler, the program and the wheel are built for arm64, too. The same commit and the same machine
-# give the same bytes.
+# compiler, the program, the wheel and the packages are built for arm64, too. The same commit and
+# the same machine give the same bytes.
 #   packaging/release.sh FOLDER COMMIT
 set -eu
 export LC_ALL=C TZ=UTC CCACHE_DISABLE=1
@@ -48,7 +48,7 @@ lists=".html=build/web/speclab.wasm.packages $(uname -m)=build/release/portable/
 left_out=
 if [ "$(uname -m)" = aarch64 ]; then :
 elif command -v aarch64-linux-gnu-gcc >/dev/null; then
-    make_it CONFIG=arm64 tarball wheel
+    make_it CONFIG=arm64 tarball wheel deb
     lists="$lists aarch64=build/arm64/portable/speclab.packages"
 else
     left_out="; nothing for arm64, because there is no aarch64-linux-gnu-gcc (.ci/libraries arm64)"
@@ -64,7 +64,7 @@ git -c tar.umask=0022 archive --prefix="speclab-$version/" HEAD | gzip -9n \
     >"$out/speclab-$version.tar.gz"
 cp build/speclab-"$version"-linux-*.tar.gz build/python*/speclab-*.whl "$out"
 cp build/web/speclab.html "$out/speclab-$version.html"
-cp build/deb/*.deb build/deb/*.dsc build/deb/*.tar.xz "$out"
+cp build/deb*/*.deb build/deb/*.dsc build/deb/*.tar.xz "$out"
 # shellcheck disable=SC2086
 python3 packaging/sbom.py "$version" "$commit" $lists -- "$out"/* >"$tree/sbom"
 cp "$tree/sbom" "$out/speclab-$version.spdx.json"

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Tries the tarball and the wheel for arm64 under qemu where nothing else is: the tarball in a root
-# with glibc alone, the wheel in one with Debian's Python and pip, which must accept its tag. They
-# must print the numbers that this machine's program and package print, byte for byte.
-#   tests/arm64_packages.sh VERSION       after make CONFIG=arm64 tarball wheel, and make library
+# Tries the tarball, the wheel and the Debian packages for arm64 under qemu where nothing else is:
+# the tarball in a root with glibc alone, the wheel in one with Debian's Python and pip, which must
+# accept its tag, the packages in one with those that they depend on. They must print the numbers
+# that this machine's program and Python package print, byte for byte.
+#   tests/arm64_packages.sh VERSION       after make CONFIG=arm64 tarball wheel deb; make library
 set -eu
 cd "$(dirname "$0")/.."
 version=$1 speclab=build/release/speclab
@@ -53,6 +54,16 @@ new_root tarball libc6
 tar -xzf "build/speclab-$version-linux-aarch64.tar.gz" -C "$root"
 same_numbers "/speclab-$version-linux-aarch64/bin/speclab"
 echo "arm64-packages: with glibc alone the tarball's program prints the same numbers as here"
+
+debs=$(ls build/deb-arm64/speclab_*.deb build/deb-arm64/libspeclab0_*.deb)
+# shellcheck disable=SC2046
+new_root deb $(for deb in $debs; do dpkg-deb -f "$deb" Depends; done | tr ',' '\n' |
+    sed 's/ *(.*)//; s/ //g' | sort -u)
+for deb in $debs; do dpkg-deb -x "$deb" "$root"; done
+same_numbers /usr/bin/speclab
+inside /lib/ld-linux-aarch64.so.1 --list /usr/lib/aarch64-linux-gnu/libspeclab.so.0 >"$scratch/out"
+! grep 'not found' "$scratch/out" || complain "libspeclab0 does not name all that it needs"
+echo "arm64-packages: so does that of the Debian packages, with what these depend on"
 
 new_root python python3-pip libstdc++6
 # This machine's pip downloads what the package needs, because that of the root has no network.
