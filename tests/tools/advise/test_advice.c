@@ -168,7 +168,7 @@ TEST(the_time_of_a_round_allows_for_first_tokens)
 /* A few requests of 256 tokens at K = 4, whose alphas have a Beta law of mean .9. Nominal .95;
  * intervals on the scale of logarithms alone, at K = 5 and concentration 2, cover .74 with 5
  * requests and .84 with 12 (docs/formulas/statistics.md#cluster-ratio). */
-TEST(few_requests_hold_the_tokens_per_round, STATISTICS)
+TEST(few_requests_hold_the_tokens_per_round, SLOW | STATISTICS)
 {
     static const struct {
         int n;

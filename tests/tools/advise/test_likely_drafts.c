@@ -163,7 +163,7 @@ TEST(counters_of_few_rounds_say_less)
     gsl_rng_free(rng);
 }
 
-TEST(the_truth_lies_among_the_drafts_as_often_as_it_should)
+TEST(the_truth_lies_among_the_drafts_as_often_as_it_should, SLOW | STATISTICS)
 {
     assert_near(covered(1, 3, true), 0.9, 0.08);
     assert_near(covered(3, 6, true), 0.9, 0.08);

@@ -172,7 +172,7 @@ static double covered(const int *K, int n, int asked)
 }
 
 /* A second route: draws engines at random, of which the method sees only the measured times. */
-TEST(the_truth_lies_among_the_draws_as_often_as_it_should)
+TEST(the_truth_lies_among_the_draws_as_often_as_it_should, SLOW | STATISTICS)
 {
     static const int one[] = {0, 3}, two[] = {0, 2, 6}, drafts[] = {2, 6};
     assert_near(covered(one, 2, 1), 0.9, 0.05);

@@ -32,7 +32,7 @@ TEST(one_alpha_is_its_own_truth)
     assert_true(number(&result, 0, "shorter_K") < 3.0 && number(&result, 0, "longer_K") > 3.0);
 }
 
-TEST(intervals_hold_where_requests_differ)
+TEST(intervals_hold_where_requests_differ, SLOW)
 {
     OWNED(spec_result) result;
     run(&result, "advice", 40,
@@ -43,7 +43,7 @@ TEST(intervals_hold_where_requests_differ)
     }
 }
 
-TEST(short_drafts_leave_a_range)
+TEST(short_drafts_leave_a_range, SLOW)
 {
     OWNED(spec_result) result;
     run(&result, "advice", 40, "kind = [\"stop\", \"sees\"]; K = 3; windows = 24;");

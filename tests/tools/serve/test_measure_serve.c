@@ -47,7 +47,7 @@ TEST(steady_rows_agree_with_theory)
 /* Requests that are under way when a run begins do not compute their contexts again. That would be
  * an overload, which an engine near its capacity would not have forgotten after its warm-up. Over
  * four loads the sum of the z of speed-ups is about 0; with the overload it would be about 16. */
-TEST(the_beginning_leaves_nothing_near_capacity, STATISTICS)
+TEST(the_beginning_leaves_nothing_near_capacity, SLOW | STATISTICS)
 {
     OWNED(spec_result) result;
     double sum = 0.0;
@@ -78,7 +78,7 @@ TEST(outputs_of_one_token_have_no_rounds)
 
 /* Percentiles of steps and latency are simulated at every load; near capacity there is also theory,
  * which agrees within 5 % and chance. */
-TEST(percentiles_have_theory_near_capacity)
+TEST(percentiles_have_theory_near_capacity, SLOW)
 {
     OWNED(spec_result) result;
     run(&result, "serve", 1,
