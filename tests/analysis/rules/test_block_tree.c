@@ -180,6 +180,73 @@ TEST(offset_by_offset_takes_a_tie_without_a_look_ahead)
     assert_same(loss, 0.25);
 }
 
+/* Returns what rows chosen offset by offset lose of E[n_accepted], for two tokens and K = 3. */
+static double loss_of_greedy(const double *chance)
+{
+    tree_case c;
+    double tail[3];
+    two_tokens(&c, chance, 3);
+    spec_block_tree_greedy(c.draft, &c.tree, &c.work);
+    const double greedy = spec_block_tree_tails(tail, &c.tree, c.draft, &c.work),
+                 loss = best_of_vertices(&c) - greedy;
+    spec_block_tree_work_free(&c.work);
+    return loss;
+}
+
+/* Changes targets at random as long as the loss does not fall. */
+TEST(a_climb_over_targets_of_two_tokens_ends_below_a_third)
+{
+    OWNED_RNG *rng = seeded();
+    double most = 0;
+    for (int start = 0; start < 12; start++) {
+        double chance[7], loss = -1;
+        for (int v = 0; v < 7; v++) chance[v] = gsl_rng_uniform(rng);
+        for (int step = 0; step < 4000; step++) {
+            double now[7];
+            for (int v = 0; v < 7; v++) {
+                const double move = pow(2 * gsl_rng_uniform(rng) - 1, 7);
+                now[v] = fmax(0, fmin(1, chance[v] + (gsl_rng_uniform(rng) < 0.4 ? move : 0)));
+            }
+            const double then = loss_of_greedy(now);
+            assert_true(then <= 1.0 / 3 + 1e-14);
+            if (then < loss) continue;
+            loss = then;
+            memcpy(chance, now, sizeof now);
+        }
+        most = fmax(most, loss);
+    }
+    print_message("largest loss %.6f\n", most);
+    assert_true(most > 0.33);
+}
+
+/* The first token is 0 or one of the others. After 0 the second is 0, else sometimes 1; the third
+ * copies the first after a 1 and is 0 otherwise. */
+TEST(offset_by_offset_loses_up_to_its_bound)
+{
+    for (int V = 2; V <= V_MAX; V++) {
+        const double tau = (2.0 * V - 2) / (2.0 * V - 1), tilt = 1e-9;
+        tree_case c;
+        double tail[3];
+        begin_case(&c, V, 3);
+        memset(c.target, 0, sizeof c.target);
+        for (int x = 0; x < V; x++) {
+            double *second = c.target + (1 + x) * V;
+            c.target[x] = x == 0 ? 0.5 - tilt : (0.5 + tilt) / (V - 1);
+            second[0] = x == 0 ? 1 : 1 - tau;
+            if (x > 0) second[1] = tau;
+            for (int y = 0; y < V; y++) c.target[(V * (1 + x) + 1 + y) * V + (y == 1 ? x : 0)] = 1;
+        }
+        spec_block_tree_greedy(c.draft, &c.tree, &c.work);
+        assert_within(c.draft[V + 1], tau, 1e-15);
+        const double greedy = spec_block_tree_tails(tail, &c.tree, c.draft, &c.work);
+        memset(c.draft + V, 0, 2 * (size_t)V * sizeof(double));
+        c.draft[V] = c.draft[2 * V] = 1;
+        const double loss = spec_block_tree_tails(tail, &c.tree, c.draft, &c.work) - greedy;
+        assert_within(loss, (V - 1) / (2.0 * V - 1), 1e-8);
+        spec_block_tree_work_free(&c.work);
+    }
+}
+
 TEST(improving_ends_at_the_best_from_some_start)
 {
     OWNED_RNG *rng = seeded();
@@ -276,10 +343,13 @@ TEST(no_joint_law_of_rows_overlaps_more_than_any_rule)
 {
     OWNED_RNG *rng = seeded();
     tree_case c;
-    double bound[K_MAX];
+    double bound[K_MAX], single[K_MAX];
     for (int i = 0; i < 300; i++) {
         draw_case(&c, 2 + i % 2, 3, i % 4, rng);
         spec_block_tree_any_rule(bound, &c.tree, &c.work);
+        spec_block_tree_bounds(single, &c.tree, 0, &c.work);
+        for (int k = 0; k < 3; k++)
+            bound[k] = fmin(bound[k], fmin((1 + single[k]) / 2, sqrt(single[k] * (2 - single[k]))));
         assert_within(bound[0], 1, 1e-14);
         for (int draft = 0; draft < 20; draft++) {
             for (int k = 0; k < 3; k++) tuples_row(c.draft + k * c.tree.V, c.tree.V, i % 4, rng);
@@ -310,6 +380,15 @@ TEST(no_joint_law_of_rows_overlaps_more_than_any_rule)
             c.draft[3] = 1 - c.draft[2];
             assert_true(joint_overlap(&c, 0, 0, 2, 1, 1) <= 2 - sqrt(2));
         }
+    spec_block_tree_work_free(&c.work);
+    /* Whole blocks repair half of a small loss. */
+    static const double h = 1e-4, nearly[3] = {.5, 1 - 2 * h, 1};
+    two_tokens(&c, nearly, 2);
+    spec_block_tree_bounds(bound, &c.tree, 0, &c.work);
+    assert_within(bound[1], 1 - h, 1e-15);
+    const double rows[4] = {(1 - 2 * h) / (2 - 2 * h), 1 / (2 - 2 * h), 1 - h, h};
+    memcpy(c.draft, rows, sizeof rows);
+    assert_within(joint_overlap(&c, 0, 0, 2, 1, 1), 1 - h / (2 - 2 * h), 1e-15);
     spec_block_tree_work_free(&c.work);
 }
 
