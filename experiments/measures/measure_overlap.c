@@ -25,7 +25,8 @@ enum {
 
 typedef struct {
     bool chosen;  /* drafting=greedy */
-    int top;      /* drafts of a position, the most probable ones */
+    bool coins;   /* compute COIN_ENTROPY */
+    int top;      /* drafts of a position, the most probable ones; 0: no certificates */
     double delta; /* a draft is accepted if it is at most this much less probable than the argmax */
 } overlap_question;
 
@@ -69,10 +70,14 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     value[MATCH] = spec_overlap_match_probability(at->target, at->opt_draft, vocab);
     value[TARGET_ENTROPY] = spec_overlap_entropy(at->target, vocab);
     value[DRAFT_ENTROPY] = spec_overlap_entropy(at->opt_draft, vocab);
-    value[COIN_ENTROPY] = spec_overlap_coin_entropy(at->target, at->opt_draft, vocab);
+    value[COIN_ENTROPY] =
+        question->coins ? spec_overlap_coin_entropy(at->target, at->opt_draft, vocab) : NAN;
     value[AGREEMENT] =
         spec_row_argmax(at->target, at->vocab) == spec_row_argmax(at->opt_draft, at->vocab);
-    certify(value, question, at);
+    if (question->top > 0)
+        certify(value, question, at);
+    else
+        value[ACCEPTED] = value[CERTIFIED] = value[CERTIFIED_MARGIN] = NAN;
     return GSL_SUCCESS;
 }
 
@@ -89,17 +94,19 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                                   .opt_stop = point->stop,
                                   .opt_listener = point->opt_listener};
     double mean[N_VALUES], se[N_VALUES];
-    int positions, status = GSL_SUCCESS;
+    int positions, coins, status = GSL_SUCCESS;
     if (strcmp(drafting, "chain") != 0 && strcmp(drafting, "greedy") != 0)
         return spec_fail(error, GSL_EINVAL,
                          "drafting: '%.60s' is not supported: use chain or greedy",
                          drafting);
     SPEC_TRY(spec_point_int(&positions, point, measure, "positions", 1, 1000000000, error));
     SPEC_TRY(spec_point_int(&trajectory.length, point, measure, "length", 0, 1000000000, error));
-    SPEC_TRY(spec_point_int(&question.top, point, measure, "top", 1, 1000, error));
+    SPEC_TRY(spec_point_int(&coins, point, measure, "coins", 0, 1, error));
+    question.coins = coins == 1;
+    SPEC_TRY(spec_point_int(&question.top, point, measure, "top", 0, 1000, error));
     SPEC_TRY(spec_point_double(&question.delta, point, measure, "delta", 0.0, 1.0, error));
-    if (question.top > 1 && question.delta > 0.0)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "delta: must be 0 with several drafts (top)"));
+    if (question.top != 1 && question.delta > 0.0)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "delta: must be 0 unless top is 1"));
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&trajectory.target, &trajectory.opt_draft, point,
                              spec_point_text(point, measure, "target"),
@@ -125,8 +132,9 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target",   "draft", "drafting=chain", "positions=20000",
-                                         "length=0", "top=1", "delta=0",        NULL};
+static const char *const parameters[] = {"target",          "draft",    "drafting=chain",
+                                         "positions=20000", "length=0", "coins=0",
+                                         "top=0",           "delta=0",  NULL};
 static const char *const columns[] = {"alpha_mean",   "alpha_mean_se",    "match",
                                       "match_se",     "target_entropy",   "draft_entropy",
                                       "coin_entropy", "argmax_agreement", "greedy_accepted",

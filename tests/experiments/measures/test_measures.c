@@ -376,13 +376,13 @@ TEST(overlap_certifies_greedy_drafts)
     static const struct {
         const char *draft, *rule;
         double accepted, certified, margin;
-    } rows[] = {{"0.4,0.35,0.25", "", 1.0, 1.0, 0.0},
-                {"0.4,0.35,0.25", "delta = 0.25;", 1.0, 1.0, 1.0},
+    } rows[] = {{"0.4,0.35,0.25", "top = 1;", 1.0, 1.0, 0.0},
+                {"0.4,0.35,0.25", "top = 1; delta = 0.25;", 1.0, 1.0, 1.0},
                 {"0.4,0.35,0.25", "top = 2;", 1.0, 1.0, 1.0},
                 {"0.4,0.35,0.25", "top = 3;", 1.0, 1.0, 1.0},
-                {"0.25,0.5,0.25", "", 0.0, 0.0, 0.0},
-                {"0.25,0.5,0.25", "delta = 0.25;", 1.0, 0.0, 0.0},
-                {"0.25,0.5,0.25", "delta = 0.5;", 1.0, 1.0, 1.0},
+                {"0.25,0.5,0.25", "top = 1;", 0.0, 0.0, 0.0},
+                {"0.25,0.5,0.25", "top = 1; delta = 0.25;", 1.0, 0.0, 0.0},
+                {"0.25,0.5,0.25", "top = 1; delta = 0.5;", 1.0, 1.0, 1.0},
                 {"0.25,0.5,0.25", "top = 2;", 1.0, 0.0, 0.0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         OWNED(spec_result) result;
@@ -428,9 +428,12 @@ TEST(overlap_and_accept_know_the_reference_vector)
     run(&result, "overlap", 0,
         "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; drafting = [\"chain\", "
         "\"greedy\"]; "
-        "positions = 64;");
+        "positions = 64; coins = \"0,1\";");
+    assert_nan(number(&result, 0, "coin_entropy"));
+    assert_nan(number(&result, 0, "certified"));
+    assert_within(number(&result, 1, "coin_entropy"), 0.5274601, 1e-7); /* python3 */
     assert_within(number(&result, 0, "alpha_mean"), 0.7, 1e-9);
-    assert_within(number(&result, 1, "alpha_mean"), 0.3,
+    assert_within(number(&result, 2, "alpha_mean"), 0.3,
                   1e-9); /* the target's probability of the draft's most probable token */
     assert_within(number(&result, 0, "match"), 0.31, 1e-9);
     assert_within(number(&result, 0, "alpha_mean_se"), 0.0, 1e-9);
