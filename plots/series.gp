@@ -27,7 +27,8 @@ eval panels(rows, columns, KEYS, longest)
 if (WHOLE) { set xtics whole_step(LAST - FIRST) }
 if (XSPAN > 0) { set xtics xstep(XSPAN) }
 if (YSPAN > 0) { set ytics ystep(YSPAN) }
-if (XLOG > 0) { eval log_tics('x', XLOG, XHIGH, across / 5) }
+if (XLISTED * CHARACTER > across) { XLISTED = 0 }
+if (XLOG > 0 && XLISTED == 0) { eval log_tics('x', XLOG, XHIGH, across / 5) }
 if (YLOG > 0) { eval log_tics('y', YLOG, YHIGH, down / LINE) }
 if (NAMES && SIDEWAYS) { rows_font = fit_rows(NAMES); set ytics font rows_font }
 widest = 1

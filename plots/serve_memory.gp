@@ -3,7 +3,7 @@
 # x: blocks
 # y: capacity capacity_most
 # lines: capacity_most
-# labels: simulated, most of any scheduler
+# labels: simulated, upper bound
 # by: K
 # facet: alpha
 # log: xy

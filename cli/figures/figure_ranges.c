@@ -39,8 +39,8 @@ static double write_range(FILE *out, char axis, double low, double high, bool is
     return zero;
 }
 
-/* Writes tics at whole numbers if there are few; at the values themselves on a logarithmic axis
- * with few values. */
+/* Writes tics at whole numbers if there are few; at the values themselves, if they fit, on a
+ * logarithmic axis with few values. */
 static void write_number_tics(FILE *out, const spec_figure_column *column, bool is_log)
 {
     const int n = column->n_levels;
@@ -48,11 +48,13 @@ static void write_number_tics(FILE *out, const spec_figure_column *column, bool 
     for (int i = 0; i < n && whole; i++)
         whole = column->level_value[i] == floor(column->level_value[i]);
     if ((is_log && n <= 12) || n == 1) {
-        fputs("XLOG = 0\nset xtics (", out);
+        int characters = 0;
+        fputs("set xtics (", out);
         for (int i = 0, listed = 0; i < n; i++)
             if (!is_log || column->level_value[i] > 0.0)
-                fprintf(out, "%s%.10g", listed++ > 0 ? ", " : "", column->level_value[i]);
-        fputs(")\n", out);
+                characters +=
+                    fprintf(out, "%s%.10g", listed++ > 0 ? ", " : "", column->level_value[i]);
+        fprintf(out, ")\nXLISTED = %d\n", characters);
     } else if (whole && !is_log) {
         fprintf(out, "WHOLE = 1; XSPAN = 0; FIRST = %g; LAST = %g\n", column->level_value[0],
                 column->level_value[n - 1]);
@@ -131,7 +133,8 @@ static int write_place_axis(FILE *out, spec_figure_points *points, const spec_fi
 {
     double low = INFINITY, high = -INFINITY;
     bool zeros = false;
-    fputs("NAMES = 0; WHOLE = 0; XSPAN = 0; YSPAN = 0; XLOG = 0; YLOG = 0; XZERO = 0; YZERO = 0\n",
+    fputs("NAMES = 0; WHOLE = 0; XLISTED = 0; XSPAN = 0; YSPAN = 0; XLOG = 0; YLOG = 0; XZERO = 0; "
+          "YZERO = 0\n",
           out);
     if (points->names) return write_names(out, points, error);
     for (size_t i = 0; i < points->n; i++) {

@@ -45,6 +45,18 @@ TEST(a_zero_on_a_logarithmic_axis_is_drawn_at_its_edge)
     shows_not("x.svg", "0\n0.01\n");
 }
 
+TEST(values_label_a_logarithmic_axis_if_they_fit)
+{
+    spec_needs_program();
+    spec_file_write("log.csv",
+                    "blocks,capacity\n400,1\n1000,2\n2500,3\n6300,4\n16000,5\n40000,6\n");
+    draws("log.csv --log x");
+    shows("x.svg", "\n2500\n");
+    draws("log.csv --log x --size 5x5cm");
+    shows_not("x.svg", "\n2500\n");
+    shows("x.svg", "\n1000\n");
+}
+
 /* Two marks for the texts in the legend, and one for each point. */
 TEST(marks_of_the_legend_mean_one_thing)
 {
