@@ -2,6 +2,7 @@
 #include "analysis/serving/capacity.h"
 
 #include "analysis/serving/request_life.h"
+#include "analysis/serving/rounds_law.h"
 #include "analysis/serving/saturation.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -73,6 +74,70 @@ TEST(full_slots_attain_the_limit)
                 spec_capacity_rate(extra), 1e-15);
     /* steps without a decoding request do not draft */
     assert_near(spec_capacity_limited(0.5, 2.0, 1.0, 60.0, 40.0, 20.0), 1.0 / 8.5, 1e-15);
+}
+
+enum { TOKENS = 256, K_MOST = 30 };
+typedef struct {
+    int prompt, tokens, K;
+    double alpha, memory, step, draft, token, kv;
+} request;
+
+/* Computes v_e, the mean of w + (step g + draft g_r) / memory over the rounds that remain after
+ * e tokens, by recursion, and returns how much the condition for recomputation leaves, s. */
+static double room_for_recomputation(double v[TOKENS + K_MOST + 2], const request *of)
+{
+    double room = INFINITY;
+    for (int e = of->tokens + of->K + 1; e >= 1; e--) {
+        const double context = of->prompt + e - 1, held = context + of->K + 1;
+        v[e] = 0.0;
+        if (e >= of->tokens) continue;
+        v[e] =
+            of->token * (of->K + 1) + of->kv * context + (of->step + of->draft) * held / of->memory;
+        for (int a = 0; a <= of->K; a++)
+            v[e] += pow(of->alpha, a) * (a < of->K ? 1.0 - of->alpha : 1.0) * v[e + a + 1];
+        room = fmin(room, (of->token + of->step / of->memory) * (of->prompt + e) - v[e] + v[e + 1]);
+    }
+    return room;
+}
+
+/* The points of serve_memory; second route to what requests hold. */
+TEST(long_prompts_leave_nothing_to_recomputation)
+{
+    static const int blocks[] = {400, 1000, 2500, 6300, 16000, 40000}, lengths[] = {0, 1, 3, 5};
+    double v[TOKENS + K_MOST + 2];
+    for (int i = 0; i < 48; i++) {
+        const int K = lengths[i % 4];
+        const request of = {512,
+                            TOKENS,
+                            K,
+                            i / 4 % 2 == 0 ? 0.6 : 0.8,
+                            16.0 * blocks[i / 8],
+                            7.093e-3,
+                            K > 0 ? 2.135e-3 : 0.0,
+                            21.01e-6,
+                            39.26e-9};
+        spec_rounds_law law = {0};
+        assert_int_equal(spec_rounds_law_init(&law, TOKENS), GSL_SUCCESS);
+        assert_int_equal(spec_rounds_law_add_alpha(&law, 1.0, of.alpha, K, 0.0, NULL, TOKENS - 1),
+                         GSL_SUCCESS);
+        const double rounds = spec_rounds_law_mean(&law),
+                     contexts = of.prompt * rounds + spec_rounds_law_contexts(&law),
+                     held = contexts + (K + 1.0) * rounds,
+                     extra = of.token * (of.prompt + (K + 1.0) * rounds) + of.kv * contexts;
+        spec_rounds_law_free(&law);
+        assert_true(room_for_recomputation(v, &of) > 0.0);
+        assert_near(v[1] + (of.token + of.step / of.memory) * of.prompt,
+                    1.0 / spec_capacity_limited(extra, of.step, of.draft, of.prompt + held, held,
+                                                of.memory),
+                    1e-12);
+    }
+    /* without drafts kv <= token is the condition; long drafts break it */
+    const request plain = {1, 20, 0, 0.0, 50.0, 7e-3, 0.0, 2e-6, 2e-6},
+                  kv = {1, 20, 0, 0.0, 50.0, 7e-3, 0.0, 2e-6, 2.1e-6},
+                  drafts = {25, 2, 30, 1.0, 592.0, 7.1e-3, 2.1e-3, 21e-6, 39e-9};
+    assert_within(room_for_recomputation(v, &plain), 0.0, 1e-17);
+    assert_true(room_for_recomputation(v, &kv) < -1e-8);
+    assert_true(room_for_recomputation(v, &drafts) < 0.0);
 }
 
 /* A request of `steps` steps holds first + j growth units in its step j, and adds `added` to it. */
