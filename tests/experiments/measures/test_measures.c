@@ -380,6 +380,7 @@ TEST(overlap_certifies_greedy_drafts)
                 {"0.4,0.35,0.25", "top = 1; delta = 0.25;", 1.0, 1.0, 1.0},
                 {"0.4,0.35,0.25", "top = 2;", 1.0, 1.0, 1.0},
                 {"0.4,0.35,0.25", "top = 3;", 1.0, 1.0, 1.0},
+                {"0.5,0.5,0", "top = 3;", 1.0, 1.0, 1.0},
                 {"0.25,0.5,0.25", "top = 1;", 0.0, 0.0, 0.0},
                 {"0.25,0.5,0.25", "top = 1; delta = 0.25;", 1.0, 0.0, 0.0},
                 {"0.25,0.5,0.25", "top = 1; delta = 0.5;", 1.0, 1.0, 1.0},
@@ -395,6 +396,16 @@ TEST(overlap_certifies_greedy_drafts)
         assert_same(number(&result, 0, "certified"), rows[i].certified);
         assert_same(number(&result, 0, "certified_margin"), rows[i].margin);
     }
+}
+
+TEST(of_equal_drafts_the_first_are_taken)
+{
+    OWNED(spec_result) result;
+    run(&result, "overlap", 0,
+        "target = \"probs:0.2,0.3,0.5\"; draft = \"probs:0.4,0.3,0.3\"; positions = 1; "
+        "top = \"2,3\";");
+    assert_same(number(&result, 0, "greedy_accepted"), 0.0);
+    assert_same(number(&result, 1, "greedy_accepted"), 1.0);
 }
 
 /* At a single position of many random pairs, what is certified is accepted. */

@@ -372,7 +372,7 @@ TEST(an_engine_short_of_memory_preempts)
  * engine preempt. Without a limit on memory the bound is what theory gives. */
 TEST(no_engine_serves_more_than_its_memory_allows)
 {
-    OWNED(spec_result) prompts, outputs, slots, free, summed;
+    OWNED(spec_result) prompts, outputs, slots, batch, free, summed;
 #define OVER                                                                                       \
     "alpha = \"0.7\"; cost = [\"step=7ms,token=20us,kv=40ns\"]; draft_cost = [\"round=1ms\"]; "
     run(&prompts, "serve", 1,
@@ -382,6 +382,8 @@ TEST(no_engine_serves_more_than_its_memory_allows)
         OVER "prompt = [\"20\"]; output = [\"uniform?low=50&high=150\"]; rate = 1000; "
              "K = [\"0,3\"]; blocks = \"500,5000\"; block = 1");
     run(&slots, "serve", 1, OVER "prompt = [\"0\"]; output = [\"90\"]; slots = 40; K = [\"3\"]");
+    run(&batch, "serve", 1,
+        OVER "prompt = [\"0\"]; output = [\"90\"]; max_batch = 40; rate = 1000; K = [\"3\"]");
     run(&free, "serve", 1,
         OVER "prompt = [\"20\"]; output = [\"90\"]; rate = 1; requests = 20; K = [\"3\"]");
     for (size_t r = 0; r < 2; r++) {
@@ -402,6 +404,7 @@ TEST(no_engine_serves_more_than_its_memory_allows)
     assert_near(1.0 / number(&summed, 0, "capacity_most"),
                 extra + (7e-3 * (20.0 + in_rounds) + 1e-3 * in_rounds) / 300.0, 1e-8);
     assert_near(number(&slots, 0, "capacity_most"), number(&slots, 0, "capacity"), 1e-12);
+    assert_near(number(&batch, 0, "capacity_most"), number(&slots, 0, "capacity_most"), 1e-12);
     assert_near(number(&free, 0, "capacity_most"), number(&free, 0, "capacity"), 1e-12);
 #undef OVER
 }
@@ -425,6 +428,7 @@ TEST(a_draft_takes_a_part_of_the_memory)
     assert_true(number(&shared, 1, "preempted") > 0.0);
     assert_true(number(&shared, 1, "blocks_used") <= 30.0);
     assert_near(number(&shared, 1, "capacity"), number(&blocks, 0, "capacity"), 0.1);
+    assert_near(number(&shared, 1, "capacity_most"), number(&blocks, 0, "capacity_most"), 1e-12);
     assert_near(number(&shared, 0, "capacity"), number(&alone, 0, "capacity"), 0.1);
 }
 
@@ -469,6 +473,17 @@ TEST(drafting_ahead_in_a_batch_gains_as_its_theorem_says, SLOW)
         assert_near(number(&result, r, "speedup"), number(&result, r, "speedup_theory"), 0.003);
     assert_near(number(&result, 1, "speedup") / number(&result, 0, "speedup"), 1.176, 0.003);
     assert_near(number(&result, 5, "speedup") / number(&result, 4, "speedup"), 1.022, 0.003);
+}
+
+TEST(theory_of_drafting_ahead_has_unlimited_memory, SLOW)
+{
+    OWNED(spec_result) ahead;
+    run(&ahead, "serve", 1,
+        "alpha = \"0.7\"; cost = [\"step=7ms\"]; draft_cost = [\"pass=1ms\"]; prompt = [\"0\"]; "
+        "output = [\"10000\"]; slots = 4; K = [\"3\"]; requests = 8; blocks = \"0,1500\"; "
+        "place = [\"ahead?guess=0.8&miss=wait\"]");
+    assert_true(number(&ahead, 0, "tokens_per_s_theory") > 0.0);
+    assert_nan(number(&ahead, 1, "tokens_per_s_theory"));
 }
 
 TEST(wrong_parameters_are_named)
