@@ -17,7 +17,7 @@
  *
  *   returns 0 if the token is the target's argmax. O(n k) for k tokens in A.
  * A rule that takes the draft's argmax and rejects tokens below a threshold has this certificate at
- * the most probable token that it rejects. Checked by: gradient descent over drafts. */
+ * the most probable token that it rejects. Checked by: all drafts of a grid. */
 double spec_certificate_token(const double *target, size_t n, size_t token);
 
 /* Returns the least KL(target || draft) of the drafts whose `top` most probable tokens need not
