@@ -99,6 +99,7 @@ TEST(a_model_takes_the_memory_of_its_file, .setup = spec_folder_enter,
     const model_kind kinds[] = {{SPEC_TENSOR_Q8_0, SPEC_TENSOR_Q8_0, 12},
                                 {SPEC_TENSOR_Q4_K, SPEC_TENSOR_Q6_K, 20},
                                 {SPEC_TENSOR_F16, SPEC_TENSOR_F16, 6}};
+    if (getenv("RUNNER") != NULL) skip(); /* an emulator translates code into the same memory */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const double size = write_model(&kinds[i]), before = status_bytes("VmRSS:");
         if (before < 0.0 || !forget_peak()) skip();
