@@ -774,7 +774,7 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 # Kept for the next build. Without this list make would not notice the missing file of the commit,
 # and results would name an old commit.
