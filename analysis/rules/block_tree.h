@@ -62,9 +62,10 @@ void spec_block_tree_marginals(double *ret_draft, double *ret_overlap, const spe
 
 /* Chooses the rows offset by offset. Each is the best one after the tokens accepted with the
  * earlier rows; among tied rows, the one that fills lower token ids first. This is the best draft
- * for K <= 2. For K = 3 it can lose up to (V - 1)/(2V - 1) tokens, for larger K up to 3/4 (K - 2).
- * docs/formulas/block-drafts.md#offset-by-offset. Checked by: all targets of two tokens with rows
- * in multiples of 1/2 and 1/4, a climb over targets, the targets that lose most. */
+ * for K <= 2. For K = 3 it can lose up to (V - 1)/(2V - 1) tokens, for K = 4 up to 1, and never
+ * more than 3/4 (K - 2). docs/formulas/block-drafts.md#offset-by-offset. Checked by: all targets of
+ * two tokens with rows in multiples of 1/2 and 1/4, a climb over targets, the targets that lose
+ * most. */
 void spec_block_tree_greedy(double *ret_draft, const spec_block_tree *tree,
                             spec_block_tree_work *work);
 

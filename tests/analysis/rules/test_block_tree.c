@@ -392,6 +392,27 @@ TEST(no_joint_law_of_rows_overlaps_more_than_any_rule)
     spec_block_tree_work_free(&c.work);
 }
 
+TEST(whole_blocks_can_repair_three_fifths_of_what_three_rows_lose)
+{
+    for (int i = 0; i < 3; i++) {
+        const double h = pow(10, -1 - i), chance[7] = {.6, h, 0, 1 / 3., 0, 0, 0};
+        const double a = (3 - 3 * h) / (5 - 3 * h), rows[6] = {a, 1 - a, .6 * h, 1 - .6 * h, 0, 1};
+        double most = 0, tail[3];
+        tree_case c;
+        two_tokens(&c, chance, 3);
+        for (int v = 0; v < 4; v++) { /* rows at values of the target's rows */
+            const double second = chance[1 + v % 2], third = chance[3 + v / 2];
+            const double tried[6] = {.6, .4, second, 1 - second, third, 1 - third};
+            spec_block_tree_tails(tail, &c.tree, tried, &c.work);
+            most = fmax(most, tail[2]);
+        }
+        assert_within(most, 1 - .6 * h, 1e-15);
+        memcpy(c.draft, rows, sizeof rows);
+        assert_within(joint_overlap(&c, 0, 0, 3, 1, 1), 1 - 6 * h / (25 - 15 * h), 1e-15);
+        spec_block_tree_work_free(&c.work);
+    }
+}
+
 TEST(trees_have_limits)
 {
     OWNED(spec_block_tree_work) work;
