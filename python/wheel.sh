@@ -23,7 +23,7 @@ packaging/portable.sh $out/package/prefix "$program" "$portable"
 cp $out/package/prefix/share/speclab/licences/* $out/package/licences
 rm -rf $out/plain $out/speclab-*.whl
 "$PWD/$tools/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation \
-    -C--build-option=--plat-name=linux_"$machine" -w $out/plain $out/package
+    --config-settings=--build-option=--plat-name=linux_"$machine" -w $out/plain $out/package
 PATH=$PWD/$tools/bin:$PATH
 if ! auditwheel repair $libraries -w $out $out/plain/*.whl >$out/auditwheel.log 2>&1; then
     tail -n 3 $out/auditwheel.log >&2
