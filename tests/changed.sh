@@ -16,7 +16,8 @@ trees() {
     for path in "$@"; do
         case $path in
         *.md) echo "$(git show "HEAD:$path" | awk '
-            /^```/ { shows = /console/; inside = !inside } inside && (!shows || /^[$] /)' |
+            /^```/ { fenced = !fenced; shows = /console/; typed = fenced && !/math/ }
+            typed && (!shows || /^[$] /)' |
             git hash-object --stdin) $path" ;;
         *) echo "$(git rev-parse "HEAD:$path") $path" ;;
         esac
