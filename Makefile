@@ -131,11 +131,15 @@ COUNT_asan := $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link)
 $(LIVE_OBJ) $(filter $(READERS:%=$(BUILD)/%),$(LIB_OBJ)): COUNTED = $(COUNT_$(CONFIG))
 # clang takes some ten minutes to instrument the kernels of one instruction set, gcc seconds.
 GCC := $(if $(filter clang,$(CC_$(CONFIG))),gcc,$(CC))
-# Their addresses are checked, by calls: code in their place takes ten times as long to compile. The
-# checks of arithmetic would take most of the tests' time.
+# They are optimised and their addresses checked, without the checks of arithmetic, which would take
+# most of the tests' time.
 $(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o $(BUILD)/%_neon.o $(BUILD)/%_dotprod.o: \
     CC := $(GCC)
 $(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o $(BUILD)/%_neon.o $(BUILD)/%_dotprod.o: \
+    CFLAGS_asan := -O2 -g1 -fsanitize=address -fno-omit-frame-pointer
+# Checks in these unrolled products take gcc minutes to compile, calls of the checks seconds.
+PRODUCTS := $(filter-out %_ref.c,$(wildcard models/transformer/kernels/product_*.c))
+$(PRODUCTS:%.c=$(BUILD)/%.o): \
     CFLAGS_asan := -O1 -g1 -fsanitize=address -fno-omit-frame-pointer \
         --param asan-instrumentation-with-call-threshold=0
 # Without these, gcc does not vectorise square roots and comparisons. Results are the same.
