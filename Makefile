@@ -362,9 +362,7 @@ $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c) \
 	$(Q)$(link_shared)
 
 # One program for the tests of a folder: build/release/tests/sim/verify/test.
-# The tests that `make sanitize` runs need no simulated GPU; `make gpu-check` builds it.
-ON_GPU_NEEDS := $(SIMULATORS) $(BENCH_GPU)
-$(TESTS): | $(PLUGINS) $(CLIENTS) $(if $(filter arm64 asan,$(CONFIG)),,$(ON_GPU_NEEDS))
+$(TESTS): | $(PLUGINS) $(CLIENTS) $(if $(filter-out arm64,$(CONFIG)),$(SIMULATORS) $(BENCH_GPU))
 $(BUILD)/tests/cli/test: | $(MPI_BIN)
 # Modules of cli/ that tests call; the other tests run the program.
 $(BUILD)/tests/cli/test: $(patsubst %,$(BUILD)/cli/%.o,option_hints report/html_text share \
@@ -521,7 +519,7 @@ gpu-full: gpu-check ## and all of them with a check for races and on nvcc's code
 GPU_QUICK := --only launch_columns,launch_product,sampling_gpu,backend_gpu,passes_gpu \
     $(BUILD)/tests/models/gpu/test
 .PHONY: gpu-reverse
-gpu-reverse: $(GPU_TESTS) $(ON_GPU_NEEDS)
+gpu-reverse: $(GPU_TESTS)
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(ON_GPU)
 
 .PHONY: gpu-races gpu-races-quick
