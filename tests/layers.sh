@@ -20,8 +20,8 @@ BEGIN {
     may["models"] = may["base"] " models"
     may["sim"] = may["models"] " sim"
     may["analysis"] = may["base"] " analysis"
-    # A tool uses no other tool, with two exceptions: measures may take the costs that bench has
-    # measured, and the verbs of live servers judge and advise as validate and advise do.
+    # A tool uses no other one, with two exceptions: bench, which times passes and reads measured
+    # costs, is below experiments, and live judges and advises as validate and advise do.
     may["tools/validate"] = may["sim"] " analysis tools/validate"
     may["tools/bench"] = may["sim"] " analysis tools/bench"
     may["experiments"] = may["tools/bench"] " experiments"
