@@ -40,13 +40,12 @@ spec_biased_law spec_biased_law_cactus(double *ret_law, const double *target, co
         ret_law[x] += fmin(h, draft[x]);
         spec_compensated_add(&accepted, fmin(h, draft[x]));
         if (rejected == 0.0) continue;
-        for (int y = 0; y < n; y++)
-            if (y != x) spec_compensated_add(&residual, over(scale * target[y], draft[y]));
+        for (int y = 0; y < n; y++) /* 0 at x, because draft > h >= t there */
+            spec_compensated_add(&residual, over(scale * target[y], draft[y]));
         const double mass = spec_compensated_value(&residual);
         for (int y = 0; y < n; y++)
-            ret_law[y] += rejected * (!(mass > 0.0) ? target[y]
-                                      : y != x      ? over(scale * target[y], draft[y]) / mass
-                                                    : 0.0);
+            ret_law[y] +=
+                rejected * (mass > 0.0 ? over(scale * target[y], draft[y]) / mass : target[y]);
     }
     const double all = spec_compensated_value(&accepted);
     return (spec_biased_law){.accepted = all,
