@@ -204,8 +204,8 @@ static int fill_open(spec_serving_theory *ret, const spec_serving_question *ques
     return GSL_SUCCESS;
 }
 
-/* Fills in the most that an engine can serve with its limits: #limited-capacity. The blocks of a
- * request hold at least its tokens. */
+/* Fills in capacity_most, from the limits on slots and memory: #limited-capacity. Memory is counted
+ * in tokens; that the last block of a request is partly empty only lowers what is served. */
 static void fill_most(spec_serving_theory *ret, const spec_serving_question *question,
                       const spec_serving_way *way, const requests_kinds *of,
                       const spec_request_life *shared, const spec_rounds_law *rounds)
@@ -224,8 +224,8 @@ static void fill_most(spec_serving_theory *ret, const spec_serving_question *que
                                    ret->rounds, slots));
 }
 
-/* Fills in everything but #batch-ahead, from the life of a request. If memory is limited, only
- * capacity_most is known. */
+/* Fills in everything but #batch-ahead, from the life of a request. Limited memory leaves only
+ * base, rounds and capacity_most. */
 static int fill_of_lives(spec_serving_theory *ret, const spec_serving_question *question,
                          const spec_serving_way *way, const requests_kinds *of)
 {
@@ -240,10 +240,7 @@ static int fill_of_lives(spec_serving_theory *ret, const spec_serving_question *
     ret->base = cost->step + (way->K > 0 ? cost->draft_round + cost->draft_pass * way->K : 0.0);
     ret->rounds = spec_rounds_law_mean(&rounds);
     fill_most(ret, question, way, of, &shared, &rounds);
-    if (question->plan.blocks > 0) {
-        ret->base = ret->rounds = NAN;
-        goto done;
-    }
+    if (question->plan.blocks > 0) goto done;
     ret->tokens_per_round = (of->law.mean_output - (of->kinds.prefill ? 1.0 : 0.0)) / ret->rounds;
     ret->tokens_per_s = question->rate * of->law.mean_output;
     if (question->load == SPEC_SERVING_CLOSED)

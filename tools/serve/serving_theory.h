@@ -12,11 +12,12 @@ enum { SPEC_SERVING_QUANTILES = 3 };
 extern const double spec_serving_quantiles[SPEC_SERVING_QUANTILES];
 
 typedef struct {
-    double base;                   /* fixed time of a step, including its draft, s */
-    double rounds;                 /* mean rounds of a request */
-    double capacity;               /* requests/s */
-    double capacity_most; /* a rate above which no scheduler is stable, with the limits on slots and
-                           * on memory: docs/formulas/serving.md#limited-capacity */
+    double base;     /* fixed time of a step, including its draft, s */
+    double rounds;   /* mean rounds of a request that is not preempted */
+    double capacity; /* requests/s */
+    /* upper bound of the rate that a scheduler can keep up with, given the limits on slots and on
+     * memory, requests/s: docs/formulas/serving.md#limited-capacity */
+    double capacity_most;
     /* of a step: mean and variance of its decoding requests; mean time, s */
     double batch, batch_var, step;
     double tokens_per_s, tokens_per_round, latency, wait, first_token;
