@@ -17,7 +17,7 @@ for my $path (@files) {
     $path =~ s{^\./}{};
     next if !-f $path || $path =~ m{^experiments/text/|^tests/fuzz/seeds/|^docs/map\.md$};
     my $source =
-        $path =~ m{\.(?:c|h|cu|cpp|sh|pl|py|awk|bash)$|^Makefile$|^\.ci/(?:run|libraries)$};
+        $path =~ m{\.(?:c|h|cu|cpp|sh|pl|py|awk|bash)$|^Makefile$|^\.ci/(?:run|libraries|foreign)$};
     next if !$source && $path !~ /\.(?:md|cfg|gp|inc)$/;
     open my $in, '<', $path or die "$path: $!\n";
     my ($code, $spdx) = (0, !$source);
