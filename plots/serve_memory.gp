@@ -1,5 +1,5 @@
 # Requests per second against the blocks of the KV cache, a colour for each K, with upper bounds.
-# title: Capacity by the memory for KV caches
+# title: Capacity with a limited KV cache
 # x: blocks
 # y: capacity capacity_most
 # lines: capacity_most
