@@ -36,12 +36,12 @@ double spec_certificate_top(const double *target, size_t n, size_t top);
  *     ((1 + top margin) log(1 + top margin) + top (1 - margin) log(1 - margin)) / (top + 1)
  *
  *   margin   in [0,1], else NaN
- * At top = 1 this also bounds spec_certificate_token of a token that is less probable by `margin`
- * than the argmax. */
+ * With top = 1 it is also a lower bound of spec_certificate_token, if the token is less probable
+ * than the argmax by `margin`. */
 double spec_certificate_margin(double margin, size_t top);
 
-/* Returns a lower bound of spec_certificate_top if the argmax is more probable by `margin` than the
- * first token beyond the next top - 1, nats: near (top + 1) margin^2 / 4 for a small margin.
+/* Returns a lower bound of spec_certificate_top, nats, if the most probable token is ahead of the
+ * (top + 1)th by `margin`: near (top + 1) margin^2 / 4 for a small margin.
  *
  *     s spec_certificate_margin(margin / s, 1),   s = (2 + (top - 1) margin) / (top + 1)
  *

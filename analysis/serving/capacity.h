@@ -17,8 +17,9 @@ double spec_capacity_load(double rate, double extra);
 /* Returns the rate at which the load is 1, in requests/s: 1 / extra; inf at extra = 0. */
 double spec_capacity_rate(double extra);
 
-/* Returns a rate above which no scheduler is stable if a step holds at most `limit` units of a
- * resource, such as slots or tokens of KV cache, and no work is repeated, requests/s.
+/* Returns an upper bound on the arrival rate that a scheduler can keep up with, requests/s, if each
+ * step holds at most `limit` units of a resource, such as slots or tokens of KV cache. It holds for
+ * every scheduler that repeats no work.
  *
  *     1 / (extra + (step held + draft held_rounds) / limit)
  *         docs/formulas/serving.md#limited-capacity; [Nie26] for extra = draft = 0
