@@ -130,8 +130,7 @@ KERNEL(combine, 128)
 {
     SHARED mixture others[ATTEND_WARPS - 1][WARP_LANES];
     after_previous();
-    const int first = BLOCK_X * OPERAND_WARP, at = first + OPERAND_LANE * LANE,
-              u = a.first + BLOCK_Y;
+    const int at = BLOCK_X * OPERAND_WARP + OPERAND_LANE * LANE, u = a.first + BLOCK_Y;
     if (u >= a.batch->n) return;
     const int size = ATTEND_CHUNK * a.chunks,
               parts = (positions_seen(a.batch, u) + size - 1) / size;

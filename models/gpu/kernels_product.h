@@ -19,8 +19,8 @@ enum {
  * write `partial` (parts / block_parts, PASS_COLUMNS, rows rounded up to 16), and the last one adds
  * them. `count` (a number per BLOCK_X, 0 between launches) shows which is last.
  *
- * gated: the rows are those of gate and up (tile.h), and y is the operand silu(gate x) * up x of
- * `format`. */
+ * gated: w has the rows of gate and up (tile.h), and y is silu(gate x) * up x, written as an
+ * operand of `format`. */
 struct product_args {
     void *y; /* floats, or an operand */
     const unsigned char *w;

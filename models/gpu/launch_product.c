@@ -76,8 +76,8 @@ size_t spec_launch_product_bytes(void)
     return COUNT_BYTES + (size_t)2 * PASS_COLUMNS * SHARED_ROWS * sizeof(float);
 }
 
-/* Launches the product of `args`, which lacks what is the same in all products. Blocks have at
- * least `least_tiles` tiles of rows, and fewer parts of their sums if need be. */
+/* Fills in the arguments that all products need, and launches the kernel. A block gets at least
+ * `least_tiles` tiles of rows, even if that leaves room for fewer parts of its sums. */
 static void run(spec_launch launch, struct product_args args, const spec_matrix *w, int tiles,
                 int least_tiles, void *workspace)
 {
@@ -118,11 +118,8 @@ void spec_launch_product_gated(spec_launch launch, void *y, const spec_matrix *w
                                operand_format format, void *workspace)
 {
     const struct product_args args = {.y = y, .x = x, .gated = true, .format = format};
-    /* Blocks also write the padding, and those of INT8 have all outputs that share a scale. */
-    const int align = format == OPERAND_FLOATS ? 1
-                      : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
-                                               : OPERAND_INT8_ALIGN,
-              width = spec_int_ceil_div(w->rows / 2, align) * align;
+    /* Blocks also write the padding. For INT8, a block needs all the outputs that share a scale. */
+    const int align = OPERAND_ALIGN(format), width = spec_int_ceil_div(w->rows / 2, align) * align;
     run(launch, args, w, spec_int_ceil_div(width, TILE_GATES),
         format == OPERAND_INT8 ? SPEC_TENSOR_BLOCK / TILE_GATES : 1, workspace);
 }

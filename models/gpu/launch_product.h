@@ -17,8 +17,8 @@ size_t spec_launch_product_bytes(void);
 void spec_launch_product(spec_launch launch, float *y, const spec_matrix *w, const void *x,
                          const float *opt_bias, bool add, void *workspace);
 
-/* Computes the operand y (columns, rows / 2) of `format`: silu(gate x) * up x, where w was packed
- * as gated (layout.h). */
+/* Computes y (columns, rows / 2) = silu(gate x) * up x and writes it as an operand of `format`. w
+ * was packed as gated (layout.h). */
 void spec_launch_product_gated(spec_launch launch, void *y, const spec_matrix *w, const void *x,
                                operand_format format, void *workspace);
 

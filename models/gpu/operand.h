@@ -14,8 +14,7 @@ enum { OPERAND_LANE = 4, OPERAND_WARP = OPERAND_LANE * WARP_LANES, OPERAND_BLOCK
 /* Returns the number of elements from one row to the next. */
 DEVICE int operand_width(operand_format format, int cols)
 {
-    if (format == OPERAND_FLOATS) return cols;
-    const int align = format == OPERAND_BF16 ? OPERAND_BF16_ALIGN : OPERAND_INT8_ALIGN;
+    const int align = OPERAND_ALIGN(format);
     return (cols + align - 1) / align * align;
 }
 
@@ -31,8 +30,8 @@ DEVICE uint32_t operand_bf16_pair(float low, float high)
     return (uint32_t)bf16_of_float(low) | (uint32_t)bf16_of_float(high) << 16;
 }
 
-/* Quantises blocks of 32 columns. Eight lanes share a block: they write its scale, and four bytes
- * each. */
+/* Quantises blocks of 32 columns. Eight lanes share a block: the first writes its scale, and each
+ * writes four bytes. */
 DEVICE void operand_write_int8(void *operand, bool there, int row, int cols, int at,
                                const float *value)
 {
@@ -69,9 +68,9 @@ DEVICE void operand_write_int8(void *operand, bool there, int row, int cols, int
         operand_scales(operand, cols)[to / OPERAND_BLOCK] = scale;
 }
 
-/* Writes columns at..at+3 of a row that is `there`, and the padding among them; columns from `cols`
- * on are ignored. All lanes of the warp must call this: for INT8, of each eight neighbouring lanes
- * the first has a multiple of 32 in `at`, and the others have the columns that follow. */
+/* Writes columns at..at+3 of a row, with zeros for padding from `cols` on; nothing if the row is
+ * not `there`. All lanes of the warp must call this. For INT8, every eight neighbouring lanes have
+ * the columns of one block, in order. */
 DEVICE void operand_write(void *operand, operand_format format, bool there, int row, int cols,
                           int at, const float *value)
 {

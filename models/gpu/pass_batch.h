@@ -31,5 +31,9 @@ typedef struct {
 typedef enum { OPERAND_FLOATS, OPERAND_BF16, OPERAND_INT8 } operand_format;
 
 enum { OPERAND_BF16_ALIGN = 32, OPERAND_INT8_ALIGN = 128 };
+#define OPERAND_ALIGN(format)                                                                      \
+    ((format) == OPERAND_FLOATS ? 1                                                                \
+     : (format) == OPERAND_BF16 ? OPERAND_BF16_ALIGN                                               \
+                                : OPERAND_INT8_ALIGN)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* product_gate: ends the product of a feed-forward network's gate and up matrices.
+/* product_gate: applies the gate of a feed-forward network at the end of its product.
  * A tile has eight rows of gate, then the same eight of up (layout.h), so a thread has both values
  * of an output. The bits equal those of the CPU's gate for the same sums. For kernels. */
 #ifndef SPECLAB_PRODUCT_GATE_H
@@ -25,9 +25,9 @@ DEVICE float product_exp(float x)
            2.0f;
 }
 
-/* Writes silu(gate) * up for rows row..row+3 of the matrix, which are gates, of a column that is
- * `there`. All lanes of the warp must call this; of eight neighbouring ones, the first has a
- * multiple of four tiles in `row`, and the others have the gates that follow. */
+/* Writes silu(gate) * up for four rows of gate, from `row` of the matrix on; nothing if the column
+ * is not `there`. All lanes of the warp must call this. Every eight neighbouring lanes have the
+ * gates of four tiles, in order (operand_write). */
 DEVICE void put_gated(const struct product_args *a, int row, int column, bool there, quad gate,
                       quad up)
 {

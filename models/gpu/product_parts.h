@@ -123,7 +123,7 @@ DEVICE void put_results(const struct product_args *a, int row, int column, quad 
     }
 }
 
-/* Returns the number of rows in tiles, the last one whole. */
+/* Returns the number of rows, rounded up to whole tiles. */
 DEVICE int tiled_rows(const struct product_args *a)
 {
     return pieces(a->rows, TILE_ROWS) * TILE_ROWS;
@@ -136,7 +136,7 @@ DEVICE float *partial_at(const struct product_args *a, int slice, int row, int c
 }
 
 /* Among the blocks that share rows, the one that finishes last adds the partial sums. A thread
- * loads two quads at a time; if gated, those of a gate and of its factor. */
+ * loads two quads at a time: if gated, four rows of gate and the same four of up. */
 DEVICE void join_blocks(const struct product_args *a, int n, int tiles, int *last)
 {
     enum { AT_ONCE = 2 };
@@ -150,7 +150,7 @@ DEVICE void join_blocks(const struct product_args *a, int n, int tiles, int *las
     fence();
     if (THREAD == 0)
         add_uint32(&a->count[BLOCK_X], 0u - (uint32_t)slices); /* back to 0 for the next launch */
-    /* Whole warps, for put_gated. */
+    /* Warps stay whole, because all lanes must call put_gated. */
     for (int i = THREAD; i - LANE < quads * n; i += THREADS + apart) {
         quad part[AT_ONCE][PRODUCT_SLICES], sum[AT_ONCE];
         int row[AT_ONCE], column[AT_ONCE];
@@ -176,7 +176,7 @@ DEVICE void join_blocks(const struct product_args *a, int n, int tiles, int *las
     }
 }
 
-/* Adds the sums of a block's parts for four rows; the first part's begin at `unit`. */
+/* Adds up the block's parts of the sums of four rows; `unit` has those of the first part. */
 DEVICE quad join_quads(const float *unit, int parts)
 {
     quad part[PRODUCT_PARTS];
@@ -193,9 +193,9 @@ DEVICE void join_parts(const struct product_args *a, const product_place *p, pro
     float *const unit = (float *)(void *)memory; /* [warp][UNITS][UNIT] */
     const int g = LANE / 4, q = LANE % 4, parts = a->block_parts, tiles = PRODUCT_WARPS / parts * T;
     const bool whole = parts == a->parts, gated = whole && a->gated;
-    const int quads = gated ? 2 : 4; /* of rows in a tile; gated: those of gates */
+    const int quads = gated ? 2 : 4; /* per tile and column; if gated, those of gate */
     UNROLL
-    for (int first = 0; first < T * N; first += UNITS) { /* with all T tiles of a column */
+    for (int first = 0; first < T * N; first += UNITS) { /* T tiles of each column */
         const int units = T * N - first < UNITS ? T * N - first : UNITS;
         sync_block();
         UNROLL
@@ -214,8 +214,7 @@ DEVICE void join_parts(const struct product_args *a, const product_place *p, pro
             }
         }
         sync_block();
-        /* Four rows per thread, rows fastest: a warp writes contiguous memory. Whole warps, for
-         * put_gated. */
+        /* Four rows per thread, rows fastest: a warp writes contiguous memory. */
         const int most = units / T * EIGHT, left = p->n - first / T * EIGHT,
                   columns = left < most ? left : most;
         for (int i = THREAD; i - LANE < quads * tiles * columns; i += THREADS) {

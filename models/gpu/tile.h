@@ -15,7 +15,7 @@
 
 enum {
     TILE_ROWS = 16,
-    TILE_GATES = 8,   /* rows of gate in a tile of gate and up, before as many of up */
+    TILE_GATES = 8,   /* a tile of gate and up has this many rows of gate, then of up */
     TILE_BLOCK = 32,  /* columns that share a scale */
     TILE_LANES = 512, /* bytes that a warp reads at a time */
 

@@ -50,8 +50,8 @@ struct spec_drafter {
                                before _open, or zeroed */
     int n_calls; /* draft calls of the last draft: tokens of a chain, levels of a tree; one, if the
                     model has all rows from one pass */
-    int n_wasted; /* passes that a device had queued behind the end of a text: not in n_calls, since
-                     no draft needs them and no model of costs charges them */
+    int n_wasted; /* passes that a device had queued behind the end of a text; not in n_calls, since
+                     the draft does not need them */
     int n_rows;             /* rows of the draft model that the last draft read */
     int n_inner_calls;      /* calls of the inner draft */
     bool rows_by_round;     /* the draft model's spec_model_kind.rows_by_round */

@@ -26,8 +26,8 @@ typedef struct {
     double next; /* of the generator */
     spec_tally tally;
     int used;    /* rounds on the device */
-    int passes;  /* draft passes of all rounds, guesses aside; and those behind an end of a text */
-    int wasted;
+    int passes;  /* draft passes of all rounds, without guesses */
+    int wasted;  /* those of them behind an end of a text */
 } outcome;
 
 static outcome decode(const spec_decoder_config *config, size_t n_prompt, uint64_t seed)

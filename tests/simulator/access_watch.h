@@ -4,11 +4,11 @@
  *
  * Two accesses of one launch to a byte race if one of them is a write. They do not race if one
  * thread did both, or both threads reached a barrier in between: sync_block for a block, sync_warp
- * for a warp. Blocks are ordered only as in simt.h: fence, take_uint32, and in the other block
- * take_uint32, fence, load_fresh. Shuffles, votes and products do not order memory. Atomic
- * additions (add_uint32 and so on) do not race with each other. A launch that may begin early must
- * not, before after_previous, write GPU memory or read what the previous launch wrote. Accesses
- * past the end of an allocation are found too. */
+ * for a warp. Nothing orders blocks but what simt.h says: fence and take_uint32 in the block that
+ * wrote, take_uint32, fence and load_fresh in the one that reads. Shuffles, votes and products do
+ * not order memory. Atomic additions (add_uint32 and so on) do not race with each other. A launch
+ * that may begin early must not, before after_previous, write GPU memory or read what the previous
+ * launch wrote. Accesses past the end of an allocation are found too. */
 #ifndef SPECLAB_ACCESS_WATCH_H
 #define SPECLAB_ACCESS_WATCH_H
 

@@ -14,8 +14,8 @@ typedef struct {
     int last;                              /* the last one of them */
     spec_batch batch;                      /* of the pass of a token that was drawn */
     int draws, waits, verifications, rows; /* numbers of calls; single rows */
-    /* The clock, and the seconds of a sublayer, of a column of a pass, of a draw, and of each wait;
-     * NULL: it takes no time. */
+    /* the clock, and the seconds by which a sublayer, a column of a pass, a draw and a wait move
+     * it; NULL: no clock moves */
     double *opt_now, sublayer, column, draw, wait;
 } drawing_backend;
 

@@ -263,7 +263,7 @@ static bool falls_behind(const spec_decoder *decoder)
     return n > 0 && (whole || (draft != NULL && draft->kind->reads_target && accepted > 0));
 }
 
-/* Adds draft calls, and those of them that the host waits for. */
+/* Adds draft calls, and how many of them the host waits for. */
 static void add_calls(double sum[2], int calls, int most_waits)
 {
     sum[0] += calls;

@@ -52,17 +52,19 @@ typedef enum {
     SPEC_TIMING_SECONDS,
     SPEC_TIMING_TOKENS,
     SPEC_TIMING_ROUNDS,
-    /* draft calls before verifications, with those that a device had queued behind the end of a
-     * text; and how many of them the host waits for: all, or one per draft that a device draws */
+    /* draft calls before verifications, including those that a device had queued behind the end of
+     * a text; and how many of them the host waits for: all, or one if a device draws the draft */
     SPEC_TIMING_CALLS,
     SPEC_TIMING_WAITS,
     /* rounds after a draft that was accepted in full: the draft's first pass then has two tokens,
      * unless it reads the target's KV cache. For draft heads it is the rounds after one that was
      * accepted at least in part; their first pass has two tokens or more */
     SPEC_TIMING_CAUGHT_UP,
-    SPEC_TIMING_CALLS_AHEAD, /* the same during verifications, when drafting ahead; on a device */
-    SPEC_TIMING_WAITS_AHEAD, /* there are two waits, one of them for the guess */
-    SPEC_TIMING_DRAFT,       /* seconds of the phases */
+    /* the same during verifications, when drafting ahead; a device takes two waits, the first for
+     * the guess */
+    SPEC_TIMING_CALLS_AHEAD,
+    SPEC_TIMING_WAITS_AHEAD,
+    SPEC_TIMING_DRAFT, /* seconds of the phases */
     SPEC_TIMING_VERIFY,
     SPEC_TIMING_AHEAD,
     SPEC_TIMING_HANDED,
@@ -97,8 +99,8 @@ typedef struct {
     spec_timing_way *way; /* (n_ways) */
     int n_blocks, n_columns;
     double *block; /* (n_blocks, n_columns) one row per text */
-    /* first columns of the passes, by width, of the time to draw a token, and of the time of a pass
-     * of the draft and a draw that are queued behind others; each is a spec_timing_sum */
+    /* first columns of the passes, by width, of the time to draw a token, and of the time of a
+     * draft call that is queued behind others; each is a spec_timing_sum */
     int first_target, first_draft, pick, queued;
     int passes_load; /* columns of the load during single passes: wall, processor, switched */
     int spin;        /* column of the load's fixed loop, run after the text */

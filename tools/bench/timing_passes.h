@@ -49,9 +49,9 @@ int spec_timing_passes_visit(spec_timing_passes *passes, spec_timing_sum *sum,
                              spec_timing_sum *opt_pick, const int *text, size_t n,
                              const spec_clock *clock, gsl_rng *rng, spec_error *error);
 
-/* Adds to sum the time of a pass and a draw that the device runs behind others, without a wait of
- * its own: a draft of two tokens takes that much longer than one of one token. Adds nothing if
- * drafts are drawn on the host, or have at most one token. */
+/* Adds to sum the time of a draft call, pass and draw, for which the host does not wait: the time
+ * of a draft of two tokens less that of one. Adds nothing if drafts are drawn on the host, or have
+ * at most one token. */
 int spec_timing_passes_queued(spec_timing_passes *passes, spec_timing_sum *sum, const int *text,
                               size_t n, const spec_clock *clock, gsl_rng *rng, spec_error *error);
 

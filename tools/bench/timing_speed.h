@@ -68,7 +68,7 @@ typedef struct {
     spec_block_interval c;
     spec_block_interval plain;     /* seconds of a token of plain decoding */
     double pick;                   /* seconds to draw a token */
-    /* seconds of a draft call that a device runs behind others, its draw included; 0: not timed */
+    /* seconds of a draft call, with its draw, for which the host does not wait; 0: not timed */
     double queued;
     int n_speeds, n_passes;
     spec_timing_speed speed[SPEC_TIMING_SPEEDS_MAX];

@@ -154,9 +154,7 @@ static void side_free(side *s)
 static void read_operand(float *x, const void *there, spec_tensor_type reader, int cols, int n)
 {
     const operand_format format = spec_launch_format(reader);
-    const int align = format == OPERAND_FLOATS ? 1
-                      : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
-                                               : OPERAND_INT8_ALIGN;
+    const int align = OPERAND_ALIGN(format);
     const size_t width = (size_t)((cols + align - 1) / align * align),
                  bytes = gpu->columns_bytes(cols);
     FREED char *operand = malloc(bytes);
@@ -197,8 +195,8 @@ static void both_put(side *s, float *const to[2], const float *host, size_t n)
 }
 
 /* Runs the operations of a layer. The CPU's operations start from the GPU's previous result, so
- * that errors do not add up. Tolerances: the order of float sums (1e-6), keys and
- * values in bf16 (4e-3). */
+ * that errors do not add up. Tolerances: the order of float sums (1e-6), keys and values in bf16
+ * (4e-3). */
 static void layer_of(side *s, const spec_batch *batch, spec_tensor_type type, double kv_tolerance)
 {
     const size_t n = (size_t)batch->n, most = PASS_COLUMNS * 2 * FFN;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compares norm and argmax on the GPU (or the simulated one) with the CPU's
- * definitions. */
+/* Compares norm and argmax on the GPU (or the simulated one) with the CPU's definitions. */
 #include "base/half_float.h"
 #include "base/noise.h"
 #include "models/gpu/launch_columns.h"
@@ -43,9 +42,7 @@ static spec_launch launch_of(const pass_batch *batch, int bucket)
 
 static size_t width_of(operand_format format, int cols)
 {
-    const int align = format == OPERAND_FLOATS ? 1
-                      : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
-                                               : OPERAND_INT8_ALIGN;
+    const int align = OPERAND_ALIGN(format);
     return (size_t)((cols + align - 1) / align * align);
 }
 

@@ -62,9 +62,7 @@ static float noise_float(uint64_t *noise)
 
 static size_t width_of(operand_format format, int cols)
 {
-    const int align = format == OPERAND_FLOATS ? 1
-                      : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
-                                               : OPERAND_INT8_ALIGN;
+    const int align = OPERAND_ALIGN(format);
     return (size_t)(spec_int_ceil_div(cols, align) * align);
 }
 
@@ -346,7 +344,8 @@ TEST(a_column_that_is_not_finite_spoils_no_other)
 
 /* ---- gated ----------------------------------------------------------------------------------- */
 
-/* Gives every NaN the same bits, since a GPU's differ from the processor's. INT8 has one alone. */
+/* Gives every NaN the same bits, since a GPU's differ from the processor's. INT8 always has the
+ * same. */
 static void settle_nans(unsigned char *operand, operand_format format, size_t bytes)
 {
     uint16_t half;
@@ -363,9 +362,9 @@ static void settle_nans(unsigned char *operand, operand_format format, size_t by
     }
 }
 
-/* Multiplies the first n columns with the halves of the matrix, gate and up, and compares the
- * operand bit for bit with the CPU's gate of the plain product. What is not written keeps its
- * bytes. */
+/* Takes the halves of the matrix as gate and up, and compares the gated product of the first n
+ * columns bit for bit with the CPU's gate of the plain product. Bytes of other columns must keep
+ * their values. */
 static void check_gated(stage *s, int n, operand_format format)
 {
     const int ffn = s->w.rows / 2, tiles = spec_int_ceil_div(s->w.rows, SPEC_LAYOUT_ROWS);

@@ -82,7 +82,7 @@ TEST(unpacked_rows_equal_the_tensors)
     }
 }
 
-/* Eight rows of gate, then eight of up; missing rows of either are zeros. */
+/* A tile has eight rows of gate, then eight of up; rows that neither has are zeros. */
 TEST(rows_of_gate_and_up_alternate)
 {
     enum { ROWS = 21, COLS = 96 };

@@ -15,8 +15,8 @@ typedef enum { READ, WRITE, ATOMIC } access_kind;
  * several warps, several blocks. */
 enum { NOBODY, ONE, LANES, WARPS, BLOCKS };
 
-/* The last access of a kind; of several unordered ones, the first. `step`: the launch's last fence
- * or take_uint32 before it. */
+/* The last access of a kind; of several unordered ones, the first. `step`: how many
+ * fences and take_uint32 the launch had done before. */
 typedef struct {
     uint32_t block, barriers, syncs, code, step;
     uint16_t thread;
@@ -44,8 +44,8 @@ static page_table tables[2], *now_table = &tables[0],
 static page *last_page;
 static uint32_t block;
 
-/* The steps of a block's last take_uint32, and of its threads' last fences; 0: none. Of the blocks
- * of a launch, the first n_orders have a place, NULL if they have no fence. */
+/* The steps of a block's last take_uint32, and of its threads' last fences; 0: none. `orders` has
+ * the launch's first n_orders blocks; NULL: that block did neither. */
 typedef struct {
     uint32_t took, fenced[MOST_THREADS];
 } block_order;
@@ -205,7 +205,6 @@ static void look(const void *at, size_t bytes, access_kind kind, bool shared, ui
 
 /* -- blocks that pass data to each other -- */
 
-/* Returns the order of this block. */
 static block_order *own_order(void)
 {
     if (block >= n_orders) {

@@ -207,7 +207,7 @@ TEST(a_device_verifies_the_same_chains)
 }
 
 /* A draft of K tokens that a device draws takes K passes and draws, but one wait; one that is
- * drafted ahead has two, the first for the guess. Passes behind the end of a text take their time,
+ * drafted ahead takes two, the first for the guess. Passes behind the end of a text take time,
  * too. */
 TEST(a_draft_of_a_device_is_charged_its_waits)
 {
