@@ -11,8 +11,7 @@ operand_format spec_launch_format(spec_tensor_type reader);
 
 /* Computes y (columns, rows) (+)= w x (+ bias); x is an operand of w's format. x and y begin with
  * the first column of the launch. The workspace has _product_bytes of GPU memory, zeroed when
- * allocated and used by one stream: several blocks share the rows of matrices with few rows and
- * many columns. */
+ * allocated and used by one stream: several blocks may share the rows of a small matrix. */
 size_t spec_launch_product_bytes(void);
 void spec_launch_product(spec_launch launch, float *y, const spec_matrix *w, const void *x,
                          const float *opt_bias, bool add, void *workspace);
