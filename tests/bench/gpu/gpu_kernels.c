@@ -195,12 +195,12 @@ static void run_norm(const bench *b, const job *j, int i)
     spec_launch_norm(launch_of(b, j, 0), b->y, b->x, b->x, j->matrix.cols, 1e-5f, OPERAND_BF16);
 }
 
-static int measure_rest(const bench *b, const gpu_model *model)
+static int measure_norms(const bench *b, const gpu_model *model)
 {
     int status = GSL_SUCCESS;
     char what[100];
     double seconds;
-    job j = {.matrix = {.rows = model->ffn, .cols = model->dim}};
+    job j = {.matrix.cols = model->dim};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         j.n = widths[i];
         j.bucket = bucket_of(j.n);
@@ -259,11 +259,10 @@ static int open_bench(bench *b, const gpu_model *model)
                               .vocab = model->vocab,
                               .context = 2 * (model->text + model->long_text + SPEC_COLUMNS_MAX)};
     size_t workspace = spec_launch_attend_bytes(&shape, 2 * shape.context);
-    const size_t vector = (size_t)model->ffn * sizeof(float), product = spec_launch_product_bytes();
+    const size_t product = spec_launch_product_bytes();
     const int widest = model->ffn > model->vocab ? model->ffn : model->vocab;
     const size_t columns = (size_t)SPEC_COLUMNS_MAX * 3 * (size_t)widest;
     if (product > workspace) workspace = product;
-    if (vector > workspace) workspace = vector;
     const spec_backend *backend = b->rows->backend;
     SPEC_TRY(spec_card_open(&b->card, backend->opt_context->cards,
                             atoi(strchr(backend->name, ':') + 1), b->error));
@@ -306,7 +305,7 @@ int gpu_measure_kernels(gpu_rows *rows, const gpu_model *model, bool tiny, spec_
         for (int s = promised ? 0 : LARGEST; s <= (promised ? SHAPES - 1 : LARGEST); s++)
             SPEC_TRY(measure_product(&b, (spec_tensor_type)type, shapes[s][0], shapes[s][1]));
     }
-    SPEC_TRY(measure_rest(&b, model));
+    SPEC_TRY(measure_norms(&b, model));
     SPEC_TRY(measure_attention(&b, model, model->text));
     SPEC_TRY(measure_attention(&b, model, model->text + model->long_text));
 done:
