@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kernels_columns: norms, reductions of logits, and small uploads.
- * A column's result depends only on the column and its width: one block computes the column, or one
- * lane each value, and the width fixes the order of sums. Logits are read in pieces of
- * LOGITS_PIECE, one warp each. */
+ * A column's result depends only on the column and its width: one block computes the column, and
+ * the width fixes the order of its sums. A warp reads LOGITS_PIECE logits. */
 #ifndef SPECLAB_KERNELS_COLUMNS_H
 #define SPECLAB_KERNELS_COLUMNS_H
 

@@ -214,8 +214,8 @@ struct spec_backend {
     void (*attend)(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
                    const spec_attending *opt_how, const spec_matrix *reader);
 
-    /* y[u] = the shape's gate of w x[u], where w was laid out as gated. y (n, ffn_dim). Backends
-     * with _gate need room for w x[u] in opt_h (n, 2 ffn_dim). */
+    /* y[u] = the shape's gate of w x[u]; w was made as gated. y (n, ffn_dim). A backend with _gate
+     * writes w x[u] to opt_h (n, 2 ffn_dim). */
     void (*matmul_gated)(spec_queue *queue, float *y, float *opt_h, const spec_matrix *w,
                          const float *x, const spec_matrix *reader);
 
