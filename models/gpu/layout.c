@@ -87,14 +87,15 @@ static void place(unsigned char *tile, spec_tensor_type type, const unsigned cha
     }
 }
 
-/* Finds the part with row r of a tile; returns the row's number there, or -1 if there is none. */
+/* Finds the part that has row r of a tile. Returns the row's index in it, or -1 if it is padding. */
 static int find_row(const spec_tensor **part, int n_parts, bool gated, int tile, int r)
 {
-    int at = gated ? tile * TILE_GATES + r % TILE_GATES : tile * TILE_ROWS + r;
     if (gated) {
+        const int at = tile * TILE_GATES + r % TILE_GATES;
         *part += r / TILE_GATES;
         return at < (*part)->rows ? at : -1;
     }
+    int at = tile * TILE_ROWS + r;
     for (; n_parts > 0 && at >= (*part)->rows; (*part)++, n_parts--) at -= (*part)->rows;
     return n_parts > 0 ? at : -1;
 }
