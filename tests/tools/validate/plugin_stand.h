@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "sim/chance/rng.h"
+#include "tests/support/built.h"
 #include "tests/support/orphans.h"
 #include "tools/validate/evidence/evidence.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum { BATCH = 300, V = 5, NODES = 3 };
@@ -34,14 +34,8 @@ static const spec_subject_limits patient = {.timeout = 100.0,
 /* Returns the path of a library of tests/plugins, in the build folder of this program. */
 static inline const char *path_of(const char *name)
 {
-    static char path[PATH_MAX + 64];
-    const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
-    assert_true(n > 0);
-    path[n] = '\0';
-    char *end = path;
-    for (char *at = path; (at = strstr(at, "/tests/")) != NULL; at++) end = at;
-    strcpy(end, "/tests/plugins/");
-    return strcat(path, name);
+    static char path[PATH_MAX];
+    return strcat(spec_built_path(path, "plugins/"), name);
 }
 
 /* ---- fixtures -------------------------------------------------------------------------------- */

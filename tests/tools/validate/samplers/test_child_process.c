@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/clock.h"
+#include "tests/support/built.h"
 #include "tests/support/orphans.h"
 #include "tests/support/support.h"
 #include "tools/validate/samplers/child_process.h"
 #include "tools/validate/samplers/supervisor.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <omp.h>
 #include <signal.h>
 #include <string.h>
@@ -191,12 +191,9 @@ TEST(memory_of_descendants_is_limited_too)
 /* The command of a client in the build folder of this program. */
 static void greedy(char command[PATH_MAX], const char *way)
 {
-    char here[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-    assert_true(n > 0);
-    here[n] = '\0';
-    *strstr(here, "/tests/") = '\0';
-    snprintf(command, PATH_MAX, "%.2000s/tests/clients/greedy_client %s", here, way);
+    char client[PATH_MAX];
+    snprintf(command, PATH_MAX, "%.2000s %s", spec_built_path(client, "clients/greedy_client"),
+             way);
 }
 
 /* Each client takes 200 MB. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/clock.h"
+#include "tests/support/built.h"
 #include "tests/support/contexts.h"
 #include "tests/support/support.h"
 #include "tools/validate/samplers/supervisor.h"
@@ -7,7 +8,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,12 +24,7 @@ enum { BATCH = 32 };
 static int find_clients(void **state)
 {
     (void)state;
-    ssize_t n = readlink("/proc/self/exe", clients, sizeof clients - 32);
-    if (n < 0) return -1;
-    clients[n] = '\0';
-    char *end = clients;
-    for (char *at = clients; (at = strstr(at, "/tests/")) != NULL; at++) end = at;
-    strcpy(end, "/tests/clients");
+    spec_built_path(clients, "clients");
     return 0;
 }
 
