@@ -21,7 +21,7 @@ static inline void parse(spec_experiment *ret, const char *measure, uint64_t rou
     assert_works(spec_experiment_parse(ret, "test.cfg", text, strlen(text), NULL, &error));
 }
 
-/* Run it. */
+/* Runs it. */
 static inline void run(spec_result *result, const char *measure, uint64_t rounds, const char *grid)
 {
     OWNED(spec_experiment) e;

@@ -284,8 +284,8 @@ TEST(there_is_no_one_mean_where_the_long_run_depends_on_the_start)
 }
 
 /* Computes the law of the rounds of a seed over texts, which is that of the coupling only if the
- * strategy shares the noise of the rule. tests/experiments/measures/test_measures.c compares it
- * with simulated rounds. */
+ * strategy shares the noise of the rule. test_model_measures.c compares it with simulated
+ * rounds. */
 TEST(a_seed_has_the_theory_of_its_coupling_or_of_match)
 {
     static const struct {
