@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/stop_flag.h"
 #include "tools/live/served_run.h"
 
 #include "base/clock.h"
+#include "base/stop_flag.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 #include "tools/live/live_prompts.h"

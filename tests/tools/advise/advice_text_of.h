@@ -4,8 +4,8 @@
 #ifndef SPECLAB_TESTS_ADVICE_TEXT_OF_H
 #define SPECLAB_TESTS_ADVICE_TEXT_OF_H
 
-#include "tests/tools/advise/advice_facts.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/advice_facts.h"
 
 /* llama.cpp with an MTP head, K = 3, 51 rounds; a round takes 2.163 plain tokens. */
 static const double mtp3[3] = {46, 37, 25};

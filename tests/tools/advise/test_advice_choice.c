@@ -2,8 +2,8 @@
 /* Verdicts from times whose best length is known. */
 #include "tools/advise/advice.h"
 
-#include "tests/tools/advise/observed_windows.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/observed_windows.h"
 
 TEST(a_length_between_measured_ones_is_recommended)
 {

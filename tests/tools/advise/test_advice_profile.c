@@ -2,8 +2,8 @@
 /* Checks the profile of an advice: rates by depth from known counts. */
 #include "tools/advise/advice_report.h"
 
-#include "tests/tools/advise/observed_windows.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/observed_windows.h"
 
 #include <math.h>
 

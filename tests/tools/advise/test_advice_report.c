@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks the text of an advice after its answer. */
-#include "tests/tools/advise/advice_text_of.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/advice_text_of.h"
 
 TEST(the_setting_is_that_of_the_answer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks the answer of an advice: one sentence, which comes first. */
-#include "tests/tools/advise/advice_text_of.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/advice_text_of.h"
 
 TEST(each_verdict_is_one_sentence_that_comes_first)
 {

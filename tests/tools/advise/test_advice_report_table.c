@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks the rows of an advice, for -f csv and other formats. */
-#include "tests/tools/advise/advice_text_of.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/advice_text_of.h"
 
 #include <gsl/gsl_errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks that each diagnosis is made where it applies, with its numbers, and not elsewhere. */
-#include "tests/tools/advise/advice_facts.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/advice_facts.h"
 
 /* Two answers of vLLM with DFlash, K = 15: 91 of 975 draft tokens (its log, in 10 seconds). */
 static const double block15[15] = {39, 25, 14, 7, 4, 0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks the settings for each engine and generation against the engines' documentation
  * (docs/engines.md). */
-#include "tests/tools/advise/advice_facts.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/advice_facts.h"
 
 static const double passed[3] = {46, 37, 25};
 static spec_sentences text;

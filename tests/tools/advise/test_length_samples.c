@@ -3,8 +3,8 @@
  * ranges. */
 #include "tools/advise/length_speeds.h"
 
-#include "tests/tools/advise/observed_windows.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/observed_windows.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tools/advise/observed_sums.h"
 
-#include "tests/tools/advise/known_window.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/known_window.h"
 
 /* Checks the counts of an observation once they are completed. */
 static void gives(spec_observation o, int K, double rounds, double passes, double drafted,

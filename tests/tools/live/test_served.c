@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests the whole verb against faulty_server.py, whose model is a table: it names each of the
  * server's mistakes, and none for a right server. */
-#include "tests/tools/live/served_plan.h"
 #include "tests/support/child.h"
 #include "tests/support/near.h"
+#include "tests/tools/live/served_plan.h"
 
 #include <math.h>
 

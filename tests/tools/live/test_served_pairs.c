@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares samples of two servers: of engines that return tokens, and of those that only have
  * OpenAI's interface. */
-#include "tests/tools/live/served_plan.h"
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
+#include "tests/tools/live/served_plan.h"
 
 /* ---- two samples ----------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verb: ctrl-C, and API keys. SPECLAB names the program. */
-#include "tests/tools/live/faulty_server.h"
 #include "tests/support/child.h"
+#include "tests/tools/live/faulty_server.h"
 
 #include <signal.h>
 #include <sys/stat.h>

@@ -3,10 +3,10 @@
  * detected, and budgets. */
 #include "tools/validate/validate.h"
 
-#include "tests/tools/validate/validation.h"
 #include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
+#include "tests/tools/validate/validation.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tools/validate/samplers/sampler_host.h"
+
 #include "speclab/no_memory.h"
 #include "speclab/round.h"
 

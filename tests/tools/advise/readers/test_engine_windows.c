@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/tools/advise/readers/vllm_log.h"
 #include "tests/support/support.h"
+#include "tests/tools/advise/readers/vllm_log.h"
 
 TEST(throughput_joins_the_speculation_behind_it)
 {

@@ -2,8 +2,8 @@
 /* An emitted text is a path of the draft if and only if a search through all paths finds it. */
 #include "tools/validate/evidence/draft_paths.h"
 
-#include "tests/tools/validate/evidence_stand.h"
 #include "tests/support/support.h"
+#include "tests/tools/validate/evidence_stand.h"
 
 /* The root has two equal children, and only the second has a child with the next token. */
 TEST(a_path_may_go_through_the_later_twin)

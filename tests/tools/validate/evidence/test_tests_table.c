@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks the table of tests: under the null, p-values are uniform and capitals have mean 1; and
  * each test finds its mistake. */
-#include "tests/tools/validate/evidence_stand.h"
 #include "tests/support/support.h"
+#include "tests/tools/validate/evidence_stand.h"
 
 #include "analysis/statistics/goodness.h"
 

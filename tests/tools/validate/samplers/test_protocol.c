@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks the protocol's hellos and questions; test_protocol_answers checks its answers. */
-#include "tests/tools/validate/protocol_rounds.h"
 #include "tests/support/support.h"
+#include "tests/tools/validate/protocol_rounds.h"
 
 #include <jansson.h>
 #include <math.h>

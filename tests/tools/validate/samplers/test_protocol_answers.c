@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks the protocol's answers in both encodings, and invalid ones. */
-#include "tests/tools/validate/protocol_rounds.h"
 #include "tests/support/support.h"
+#include "tests/tools/validate/protocol_rounds.h"
 
 #include <string.h>
 
