@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* scrape: the counters of speculation that a server reports at /metrics.
- * The text is read as `advise` reads it (tools/advise/readers/), and summed over the engines
- * and models in it. */
+ * The reader is that of `advise` (tools/advise/readers/); counts are added up over all engines and
+ * models in the text. */
 #ifndef SPECLAB_SCRAPE_H
 #define SPECLAB_SCRAPE_H
 

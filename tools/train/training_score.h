@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_score: the score of a model or draft in training, on the held-out texts.
  * Acceptance by depth and tokens per round of chains and static trees are walked along texts of the
- * target (analysis/acceptance/exact_walk.h, rank_tree.h), teacher-forced: a draft reads the text's
- * own tokens. */
+ * target (analysis/acceptance/exact_walk.h, tools/train/rank_tree.h), teacher-forced: a draft reads
+ * the text's own tokens. */
 #ifndef SPECLAB_TRAINING_SCORE_H
 #define SPECLAB_TRAINING_SCORE_H
 

@@ -283,8 +283,8 @@ static int take_drafted(sglang_state *state, spec_log_learned *learned,
 
 /* ---- Lines of requests ---- */
 
-/* Writes a line with Python's text of dictionaries as JSON, which is no longer. Characters that
- * JSON would escape become '?', because only texts have them. */
+/* Turns a line with dictionaries as Python prints them into JSON. The result is at most as long as
+ * the line: characters that JSON would escape become '?', since only texts contain them. */
 static size_t write_json(char *to, const char *at, const char *end)
 {
     static const char *const words[][2] = {{"None", "null"}, {"True", "true"}, {"False", "false"}};
