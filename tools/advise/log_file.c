@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 enum {
-    FORMATS_MOST = SPEC_LOG_FORMATS,
     NEAREST = 3,
     READABLE = 100, /* one unreadable record is allowed per this many records */
     BEGINNING = 1 << 16,
@@ -30,7 +29,7 @@ typedef struct {
 typedef struct {
     const char *name; /* name of the file */
     int K;
-    candidate list[FORMATS_MOST];
+    candidate list[SPEC_LOG_FORMATS];
     int n;
     bool asks_all; /* some format has no needles, so we ask all */
     spec_needle_set needles;
@@ -89,7 +88,7 @@ static int choose_formats(reading *r, const spec_log_options *options, spec_erro
     const char *asked = options->opt_format;
     for (int i = 0; table[i] != NULL; i++) {
         const spec_log_format *f = table[i];
-        assert(i < FORMATS_MOST);
+        assert(i < SPEC_LOG_FORMATS);
         if (asked != NULL && strcmp(asked, f->name) != 0 && strcmp(asked, f->engine) != 0) continue;
         r->list[r->n++] = (candidate){.format = f, .learned = {.generation = -1}};
         if (f->needles == NULL) r->asks_all = true;
@@ -240,7 +239,7 @@ static size_t likeness(const reading *r, const char *needle)
  * for. */
 static void nearest(spec_log_nearest ret, const reading *r)
 {
-    bool used[FORMATS_MOST] = {false};
+    bool used[SPEC_LOG_FORMATS] = {false};
     ret[0] = '\0';
     for (int k = 0; k < NEAREST && k < r->n; k++) {
         const char *text = NULL;

@@ -134,7 +134,7 @@ double spec_observed_run_excess(double *ret_variance, const spec_observed_run *r
         if (fabs(change) > rounding) squares += change * change;
         n++;
     }
-    *ret_variance = n >= 2.0 ? squares * (n - 1.0) / n : NAN;
+    *ret_variance = squares * (n - 1.0) / n; /* n is 0 or at least 2 */
     return excess;
 }
 

@@ -156,26 +156,46 @@ TEST(clusters_have_these_numbers)
     assert_same(got.high, expected.high);
 }
 
-/* Two runs of 100 rounds: 60 and 40 accept the first token, 30 and 10 also the second, 15 and 5 the
+/* A request of 100 rounds, of which passed[j] accept at least j + 1 of 3 draft tokens. */
+static void put_depths(const double passed[3])
+{
+    const spec_observer to = spec_observed_sums_observer(&sums);
+    spec_observation o = window(100, 300, passed[0] + passed[1] + passed[2]);
+    o.kind = SPEC_OBSERVED_REQUEST;
+    o.K = o.depths = 3;
+    for (int j = 0; j < 3; j++) o.passed[j] = passed[j];
+    assert_int_equal(to.take(to.self, &o, NULL), GSL_SUCCESS);
+}
+
+/* Two requests of 100 rounds: 60 and 40 accept the first token, 30 and 10 also the second, 15 and 5 the
  * third. Without the first, m_1 = .4 and m_2 = .1; without the other, .6 and .3. */
 TEST(the_excess_of_a_mixture_has_its_jackknife)
 {
     static const double passed[2][3] = {{60, 30, 15}, {40, 10, 5}};
-    const spec_observer to = spec_observed_sums_observer(&sums);
     double variance;
-    for (int i = 0; i < 2; i++) {
-        spec_observation o = window(100, 300, passed[i][0] + passed[i][1] + passed[i][2]);
-        o.kind = SPEC_OBSERVED_REQUEST;
-        o.K = o.depths = 3;
-        for (int j = 0; j < 3; j++) o.passed[j] = passed[i][j];
-        assert_int_equal(to.take(to.self, &o, NULL), GSL_SUCCESS);
-    }
+    for (int i = 0; i < 2; i++) put_depths(passed[i]);
+    put(SPEC_OBSERVED_REQUEST, 3, 1, 0, 50); /* without depths, so it does not count */
     make_runs();
     const spec_observed_run *run = spec_observed_runs_find(&runs, 3, -1);
     assert_near(spec_observed_run_excess(&variance, run, 1), 0.2 - 0.25, 1e-12);
     assert_near(variance, (0.01 * 0.01 + 0.01 * 0.01) / 2.0, 1e-12);
     assert_near(spec_observed_run_excess(&variance, run, 2), 0.5 * 0.1 - 0.04, 1e-12);
     assert_near(variance, (0.0 + pow(0.6 * 0.15 - 0.09 - 0.01, 2.0)) / 2.0, 1e-12);
+}
+
+/* Sums of these counts are rounded, so the excess without a request differs in its last digit. */
+TEST(equal_requests_have_no_spread)
+{
+    double variance;
+    put_depths((const double[]){60.1, 30.7, 11.3});
+    make_runs();
+    (void)spec_observed_run_excess(&variance, spec_observed_runs_find(&runs, 3, -1), 1);
+    assert_nan(variance); /* one request */
+    spec_observed_runs_free(&runs);
+    for (int i = 0; i < 2; i++) put_depths((const double[]){60.1, 30.7, 11.3});
+    make_runs();
+    (void)spec_observed_run_excess(&variance, spec_observed_runs_find(&runs, 3, -1), 1);
+    assert_same(variance, 0.0);
 }
 
 SUITE(.after_each = end);

@@ -290,7 +290,6 @@ static size_t write_json(char *to, const char *at, const char *end)
     static const char *const words[][2] = {{"None", "null"}, {"True", "true"}, {"False", "false"}};
     const char *const begin = to;
     char quote = '\0'; /* of the string around `at` */
-    int depth = 0;     /* of dictionaries */
     while (at < end) {
         char c = *at++;
         if (quote != '\0') {
@@ -305,9 +304,7 @@ static size_t write_json(char *to, const char *at, const char *end)
             quote = c;
             c = '"';
         } else if (c == '(' || c == ')') {
-            if (depth > 0) c = c == '(' ? '[' : ']'; /* a tuple */
-        } else {
-            depth += (c == '{') - (c == '}');
+            c = c == '(' ? '[' : ']'; /* a tuple; before the dictionary it does not matter */
         }
         *to++ = c;
         for (size_t w = 0; quote == '\0' && w < sizeof words / sizeof *words; w++) {

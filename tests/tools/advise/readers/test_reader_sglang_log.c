@@ -372,7 +372,7 @@ TEST(finished_requests_have_acceptance_by_depth)
     /* Python's texts: quotes of both kinds, escapes, and words that are values elsewhere */
     read_lines_of(
         &r, format,
-        "[{'text': \"it's {None\", 'b': 'a \\'True\\' \\x1b\\\\', 'c': (1, None, True, False), "
+        "[{'text': \"it's {None\", 'b': 'a \\'True\\' \"q \\x1b\\\\', 'c': (1, None, True, False), "
         "'spec_verify_ct': 3, 'completion_tokens': 5}]\n",
         2);
     assert_int_equal(r.n, 1);
