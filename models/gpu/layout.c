@@ -87,7 +87,7 @@ static void place(unsigned char *tile, spec_tensor_type type, const unsigned cha
     }
 }
 
-/* Finds the part that has row r of a tile. Returns the row's index in it, or -1 if it is padding. */
+/* Finds the part that has row r of a tile. Returns its index there, or -1 if it is padding. */
 static int find_row(const spec_tensor **part, int n_parts, bool gated, int tile, int r)
 {
     if (gated) {

@@ -167,8 +167,8 @@ static void put_depths(const double passed[3])
     assert_int_equal(to.take(to.self, &o, NULL), GSL_SUCCESS);
 }
 
-/* Two requests of 100 rounds: 60 and 40 accept the first token, 30 and 10 also the second, 15 and 5 the
- * third. Without the first, m_1 = .4 and m_2 = .1; without the other, .6 and .3. */
+/* Two requests of 100 rounds: 60 and 40 accept the first token, 30 and 10 also the second, 15 and
+ * 5 the third. Without the first, m_1 = .4 and m_2 = .1; without the other, .6 and .3. */
 TEST(the_excess_of_a_mixture_has_its_jackknife)
 {
     static const double passed[2][3] = {{60, 30, 15}, {40, 10, 5}};
