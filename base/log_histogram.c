@@ -11,20 +11,27 @@ static double lower_end(int bucket)
     return bucket == 0 ? 0.0 : (double)x;
 }
 
-static uint64_t count_of(spec_log_histogram *const *histogram, int n, int bucket)
+enum { BLOCK = 1024 }; /* buckets that are added up together, in the order of memory */
+
+/* Fills in the sums over all histograms of BLOCK buckets from `first` on. */
+static void add_block(uint64_t sum[BLOCK], spec_log_histogram *const *histogram, int n, int first)
 {
-    uint64_t count = 0;
-    for (int i = 0; i < n; i++) count += histogram[i]->count[bucket];
-    return count;
+    memset(sum, 0, BLOCK * sizeof *sum);
+    for (int i = 0; i < n; i++)
+        for (int b = 0; b < BLOCK; b++) sum[b] += histogram[i]->count[first + b];
 }
 
 double spec_log_histogram_quantile(spec_log_histogram *const *histogram, int n, double q)
 {
-    uint64_t all = 0, below = 0;
-    for (int b = 0; b < SPEC_LOG_HISTOGRAM_BUCKETS; b++) all += count_of(histogram, n, b);
-    for (int b = 0; b < SPEC_LOG_HISTOGRAM_BUCKETS; b++) {
-        below += count_of(histogram, n, b);
-        if (below > 0 && (double)below >= q * (double)all) return lower_end(b);
+    uint64_t all = 0, below = 0, sum[BLOCK];
+    for (int i = 0; i < n; i++)
+        for (int b = 0; b < SPEC_LOG_HISTOGRAM_BUCKETS; b++) all += histogram[i]->count[b];
+    for (int first = 0; first < SPEC_LOG_HISTOGRAM_BUCKETS; first += BLOCK) {
+        add_block(sum, histogram, n, first);
+        for (int b = 0; b < BLOCK; b++) {
+            below += sum[b];
+            if (below > 0 && (double)below >= q * (double)all) return lower_end(first + b);
+        }
     }
     return NAN;
 }
