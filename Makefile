@@ -120,13 +120,16 @@ ifneq ($(filter aarch64 arm64,$(MACHINE)),)
 # Before register allocation, gcc's scheduler moves all loads of a block up: the sums are spilled.
 ISA_dotprod = -march=armv8.2-a+dotprod $(if $(findstring clang,$(CC)),,-fno-schedule-insns)
 endif
-# With CONFIG=asan, clang also counts branches for the fuzzers. Only readers need that: elsewhere it
-# costs time.
-READERS := base/% models/model% models/transform.% models/ngram/corpus.% sim/serving/requests/% \
-    models/ngram/text_unit.% models/ngram/vocabulary.% models/rows/% \
-    models/transformer/files/% \
-    models/transformer/tokenizer/% tools/validate/traces/% tools/validate/samplers/% \
-    experiments/% tools/advise/% tools/serve/% tools/train/% tools/pair/%
+# With CONFIG=asan, clang also counts branches for the fuzzers. Only what reads files needs that:
+# elsewhere it costs time.
+READERS := base/% models/model% models/transform.% models/ngram/corpus.% models/ngram/text_unit.% \
+    models/ngram/vocabulary.% models/rows/% models/import/% models/heads/head_% \
+    models/dflash/dflash_file.% models/transformer/files/% models/transformer/tokenizer/% \
+    sim/acceptance_profile.% sim/serving/length_choice.% sim/serving/step_cost.% \
+    sim/serving/time_table.% sim/serving/requests/% tools/validate/traces/% \
+    tools/validate/samplers/% tools/advise/log_% tools/advise/readers/% experiments/config% \
+    experiments/exp% experiments/gr% experiments/number_list.% experiments/result% \
+    experiments/shard%
 COUNT_asan := $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link)
 $(LIVE_OBJ) $(filter $(READERS:%=$(BUILD)/%),$(LIB_OBJ)): COUNTED = $(COUNT_$(CONFIG))
 # clang takes some ten minutes to instrument the kernels of one instruction set, gcc seconds.
