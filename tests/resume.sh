@@ -19,7 +19,7 @@ seed=${SPEC_TEST_SEED:-42} bad=0 n=0
 for name in "$@"; do
     n=$((n + 1))
     sed -E 's/\b(cases|contexts|samples|positions) = [0-9]+/\1 = 2/g
-        s/\breplicas = [0-9]+/replicas = 5/; s/\brounds = [0-9]+/rounds = 4/
+        s/\brounds = [0-9]+/rounds = 4/
         s#(TEXT|CODE) = "[^"]*"#\1 = "small.txt"#g' "$tree/experiments/cfg/$name.cfg" >"$name.cfg"
     given= # what the experiment needs from its user
     ! grep -q '\${ROWS}' "$name.cfg" || given='--set ROWS=pair.rows'

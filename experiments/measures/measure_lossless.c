@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
-#include "speclab/no_memory.h"
 
 #include "experiments/measures/text_law.h"
-#include "sim/chance/rng.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-enum { SAMPLES_MAX = 1000000000, REPLICAS_MAX = 1000000 };
+enum { SAMPLES_MAX = 1000000000 };
 
 static int read_point(spec_decoder_config *config, spec_text_law *law, int *ret_samples,
                       const spec_point *point, const spec_measure *measure, spec_error *error)
@@ -34,8 +29,6 @@ static const char *verdict(const spec_text_law *law, double p)
     if (marked != NULL) return marked;
     return p < SPEC_CHECK_P ? "NOT LOSSLESS" : "consistent";
 }
-
-/* ---- one test -------------------------------------------------------------------------------- */
 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
                spec_error *error)
@@ -72,61 +65,4 @@ const spec_measure spec_measure_lossless = {
     .headlines = headlines,
     .checked = checked,
     .run = run,
-};
-
-/* ---- many, whose p-values should be uniform -------------------------------------------------- */
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static int run_many(spec_table *table, const spec_point *point, const spec_measure *measure,
-                    spec_error *error)
-{
-    spec_decoder_config config;
-    spec_text_law law = {0};
-    spec_goodness test;
-    double *p = NULL, d, ks_p;
-    int samples, replicas, status = GSL_SUCCESS;
-    SPEC_TRY(spec_point_int(&replicas, point, measure, "replicas", 5, REPLICAS_MAX, error));
-    SPEC_TRY(read_point(&config, &law, &samples, point, measure, error));
-    if ((p = calloc((size_t)replicas, sizeof *p)) == NULL) SPEC_TRY(spec_no_memory(error));
-    for (int i = 0; i < replicas; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "replica %d", i);
-        SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples,
-                                    spec_rng_named_seed(point->seed, name),
-                                    spec_context_pool(point->opt_context), point->stop, error));
-        p[i] = test.p;
-    }
-    qsort(p, (size_t)replicas, sizeof *p, ascending);
-    spec_goodness_ks_uniform(&d, &ks_p, p, (size_t)replicas);
-
-    spec_table_number(table, "ks_d", d);
-    spec_table_number(table, "ks_p", ks_p);
-    spec_table_number(table, "smallest_p", p[0]);
-    spec_table_text(table, "verdict", verdict(&law, ks_p));
-done:
-    free(p);
-    spec_text_law_free(&law);
-    return status;
-}
-
-static const char *const parameters_many[] = {
-    "target",   "draft=",        "drafting=chain", "policy=fixed", "rule=token", "K",
-    "tokens=2", "samples=20000", "replicas=200",   "ahead=0",      NULL};
-static const char *const columns_many[] = {"ks_d", "ks_p", "smallest_p", "verdict", NULL};
-static const spec_headline headlines_many[] = {{.column = "ks_p"}, {0}};
-
-const spec_measure spec_measure_uniformity = {
-    .name = "uniformity",
-    .summary =
-        "are the p-values of many losslessness tests uniform? Kolmogorov-Smirnov over replicas",
-    .parameters = parameters_many,
-    .columns = columns_many,
-    .headlines = headlines_many,
-    .checked = checked,
-    .run = run_many,
 };

@@ -18,7 +18,6 @@
     MEASURE(lengths)                                                                               \
     MEASURE(overlap)                                                                               \
     MEASURE(lossless)                                                                              \
-    MEASURE(uniformity)                                                                            \
     MEASURE(prove)                                                                                 \
     MEASURE(accept)                                                                                \
     MEASURE(folklore)                                                                              \

@@ -189,9 +189,8 @@ TEST(a_failed_check_fails_the_merged_run)
 {
     spec_child whole, merged;
     spec_needs_program();
-    spec_file_write("fails.cfg", "measure = \"uniformity\"; grid = { target = "
-                                 "\"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = "
-                                 "\"1,2\"; tokens = 1; samples = 15; replicas = 300; };");
+    spec_file_write("fails.cfg", "measure = \"dominance\"; grid = { rule = \"match\"; "
+                                 "other = \"token\"; K = \"1,2\"; cases = 5; };");
     const char *command = "run fails.cfg";
     char line[256];
     spec_child_run(&whole, command);

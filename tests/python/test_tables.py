@@ -78,7 +78,7 @@ SLOW = {
     "rules_lossless", "rules_real_text", "serve", "serve_batch_ahead", "serve_claims",
     "serve_context_acceptance", "serve_context_lengths", "serve_coverage", "serve_load",
     "serve_near_capacity", "serve_switching", "sibling_bounds", "temperature", "temperature_rules",
-    "traversal", "trees", "uniformity",
+    "traversal", "trees",
 }
 
 

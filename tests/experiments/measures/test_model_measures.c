@@ -299,15 +299,3 @@ TEST(lossless_accepts_the_rules_and_rejects_the_mistake)
     assert_true(number(&result, 0, "p") != number(&result, 1, "p") &&
                 number(&result, 1, "p") != number(&result, 2, "p"));
 }
-
-TEST(p_values_of_a_lossless_rule_are_uniform)
-{
-    OWNED(spec_result) result;
-    run(&result, "uniformity", 0,
-        "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 2; "
-        "tokens = 2; "
-        "samples = 2000; replicas = 60; rule = [\"token\", \"resample-target\"];");
-    assert_int_equal(result.holds, 1);
-    assert_int_equal(result.fails, 0);
-    assert_true(number(&result, 1, "ks_p") < 1e-6);
-}
