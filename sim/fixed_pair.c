@@ -7,10 +7,6 @@
 
 static const uint64_t always = (uint64_t)1 << 63;
 
-/* Steps per block: enough for the processor to overlap cache misses, few enough for the L1
- * cache. */
-enum { BLOCK = 128, WORDS = 3 };
-
 /* Returns 2^63 min(1, target/draft). A smaller double divided by a larger one rounds to at most
  * 1. */
 static uint64_t threshold(double target, double draft)
@@ -82,57 +78,6 @@ void spec_fixed_pair_free(spec_fixed_pair *pair)
     spec_alias_free(&pair->residual);
     spec_alias_free(&pair->target);
     *pair = (spec_fixed_pair){0};
-}
-
-/* Runs at most BLOCK steps from three words each: column and side, test, correction. No branch
- * depends on chance, and each pass prefetches the lines of the next. */
-static size_t block(const spec_fixed_pair *pair, const uint64_t *word, size_t n, uint32_t *token)
-{
-    const unsigned vocab = (unsigned)pair->vocab;
-    uint32_t index[BLOCK];
-    uint64_t fraction[BLOCK];
-    for (size_t i = 0; i < n; i++) {
-        spec_u128 product = (spec_u128)word[WORDS * i] * vocab;
-        index[i] = (uint32_t)(product >> 64);
-        fraction[i] = (uint64_t)product;
-        __builtin_prefetch(&pair->column[index[i]]);
-    }
-
-    size_t n_rejected = 0;
-    uint16_t rejected[BLOCK];
-    for (size_t i = 0; i < n; i++) {
-        const struct spec_fixed_pair_column *column = &pair->column[index[i]];
-        const int side = fraction[i] >= column->keep;
-        token[i] = column->token[side];
-        rejected[n_rejected] = (uint16_t)i;
-        n_rejected += word[WORDS * i + 1] >> 1 >= column->accept[side];
-    }
-
-    for (size_t r = 0; r < n_rejected; r++) {
-        spec_u128 product = (spec_u128)word[WORDS * rejected[r] + 2] * vocab;
-        index[r] = (uint32_t)(product >> 64);
-        fraction[r] = (uint64_t)product;
-        __builtin_prefetch(&pair->residual.column[index[r]]);
-    }
-    for (size_t r = 0; r < n_rejected; r++) {
-        const struct spec_alias_column *column = &pair->residual.column[index[r]];
-        token[rejected[r]] = fraction[r] < column->keep ? column->own : column->other;
-    }
-    return n - n_rejected;
-}
-
-size_t spec_fixed_pair_steps(const spec_fixed_pair *pair, spec_rng_state *rng, size_t n,
-                             uint32_t *opt_token)
-{
-    uint64_t word[WORDS * BLOCK];
-    uint32_t unwanted[BLOCK];
-    size_t n_accepted = 0;
-    for (size_t done = 0; done < n; done += BLOCK) {
-        size_t now = n - done < BLOCK ? n - done : BLOCK;
-        spec_rng_fill_u64(rng, word, WORDS * now);
-        n_accepted += block(pair, word, now, opt_token != NULL ? opt_token + done : unwanted);
-    }
-    return n_accepted;
 }
 
 int spec_fixed_pair_round(const spec_fixed_pair *pair, spec_rng_state *rng, int K, int *ret_token)

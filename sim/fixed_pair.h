@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fixed_pair: the token rule for two fixed distributions, through alias tables, in constant time.
- * A step drafts a token, tests it, and corrects it if it is rejected. This is exact, and its time
- * does not depend on V. It is the fast path for order-0 models (sim/sources.h); sim/decode.h gives
- * the same output law for all models. Owns its tables. */
+ * It is exact, and the time of a round does not depend on V: the fast path for order-0 models
+ * (sim/sources.h). sim/decode.h gives the same output law for all models. Owns its tables. */
 #ifndef SPECLAB_FIXED_PAIR_H
 #define SPECLAB_FIXED_PAIR_H
 
@@ -12,8 +11,8 @@ typedef struct {
     int vocab;
     double alpha; /* sum min(target, draft): the chance that a draft token is accepted */
 
-    /* The draft's alias table, each column stored with its two tests. A step reads one cache line
-     * unless it rejects. token[s] is accepted if 63 random bits are below accept[s]: 2^63 means
+    /* The draft's alias table, each column stored with its two tests. A token reads one cache line
+     * unless it is rejected. token[s] is accepted if 63 random bits are below accept[s]: 2^63 means
      * always, 0 never. */
     struct spec_fixed_pair_column {
         uint64_t keep;
@@ -30,12 +29,6 @@ typedef struct {
 int spec_fixed_pair_init(spec_fixed_pair *pair, const double *target, const double *draft,
                          int vocab, spec_error *error);
 void spec_fixed_pair_free(spec_fixed_pair *pair);
-
-/* Runs n steps. opt_token (n) receives the emitted tokens, drafts or corrections. Returns how many
- * draft tokens were accepted. Each step takes exactly three words, so several calls with n steps in
- * total give the same as one call with n steps. */
-size_t spec_fixed_pair_steps(const spec_fixed_pair *pair, spec_rng_state *rng, size_t n,
-                             uint32_t *opt_token);
 
 /* Runs a whole round: K draft tokens, tested until one is rejected, and the correction or the
  * bonus. ret_token (K+1) receives the emitted tokens. Returns n_accepted, one less than their

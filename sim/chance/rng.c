@@ -122,21 +122,6 @@ double spec_rng_next_double(spec_rng_state *state)
     return to_unit(next(state));
 }
 
-/* The fills run on a copy, which the compiler keeps in registers. */
-void spec_rng_fill_u64(spec_rng_state *state, uint64_t *out, size_t n)
-{
-    spec_rng_state local = *state;
-    for (size_t i = 0; i < n; i++) out[i] = next(&local);
-    *state = local;
-}
-
-void spec_rng_fill_double(spec_rng_state *state, double *out, size_t n)
-{
-    spec_rng_state local = *state;
-    for (size_t i = 0; i < n; i++) out[i] = to_unit(next(&local));
-    *state = local;
-}
-
 void spec_rng_set_raw(spec_rng_state *state, spec_u128 raw_state, spec_u128 raw_increment)
 {
     assert(raw_increment & 1);

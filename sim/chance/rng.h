@@ -44,10 +44,6 @@ uint64_t spec_rng_named_seed(uint64_t seed, const char *name);
 uint64_t spec_rng_next(spec_rng_state *state);
 double spec_rng_next_double(spec_rng_state *state);
 
-/* Fill arrays with the same values as n single calls. */
-void spec_rng_fill_u64(spec_rng_state *state, uint64_t *out, size_t n);
-void spec_rng_fill_double(spec_rng_state *state, double *out, size_t n);
-
 /* Sets the raw state and increment (odd), as NumPy's PCG64DXSM().state shows them; for known-answer
  * tests. */
 void spec_rng_set_raw(spec_rng_state *state, spec_u128 raw_state, spec_u128 raw_increment);

@@ -12,12 +12,10 @@ enum { WORDS = 4096, MEMORY = 1 << 25 };
 
 typedef struct {
     const char *isa; /* instruction set of the lanes; NULL: the best */
-    spec_rng_state rng;
     spec_lanes lanes;
     gsl_rng *gsl;
     uint64_t *large; /* (MEMORY) or NULL */
     uint64_t word[WORDS];
-    double number[WORDS];
     volatile double sink;
 } generators;
 
@@ -27,7 +25,6 @@ static const char *open_lanes(void **ret_state, const void *isa)
     generators *g = calloc(1, sizeof *g);
     if (g == NULL) return "no memory";
     g->isa = isa;
-    g->rng = spec_rng_stream_state(42, 0);
     spec_lanes_init(&g->lanes, 42, 0);
     *ret_state = g;
     return NULL;
@@ -80,22 +77,6 @@ static uint64_t open_streams(void *state, uint64_t n)
     return n;
 }
 
-static uint64_t fill_words(void *state, uint64_t n)
-{
-    generators *g = state;
-    uint64_t done = 0;
-    for (; done < n; done += WORDS) spec_rng_fill_u64(&g->rng, g->word, WORDS);
-    return done;
-}
-
-static uint64_t fill_doubles(void *state, uint64_t n)
-{
-    generators *g = state;
-    uint64_t done = 0;
-    for (; done < n; done += WORDS) spec_rng_fill_double(&g->rng, g->number, WORDS);
-    return done;
-}
-
 static uint64_t gsl_uniforms(void *state, uint64_t n)
 {
     generators *g = state;
@@ -134,18 +115,6 @@ const spec_bench_row spec_bench_rng[] = {
      .init = open_lanes,
      .run = open_streams,
      .free = close_generators},
-    {.work = "PCG64-DXSM, 64-bit words",
-     .unit = "words",
-     .init = open_lanes,
-     .run = fill_words,
-     .free = close_generators,
-     .yardstick = "rng.py:words"},
-    {.work = "PCG64-DXSM, doubles",
-     .unit = "doubles",
-     .init = open_lanes,
-     .run = fill_doubles,
-     .free = close_generators,
-     .yardstick = "rng.py:doubles"},
     {.work = "PCG64-DXSM, gsl_rng_uniform",
      .unit = "doubles",
      .init = open_gsl,

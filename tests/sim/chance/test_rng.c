@@ -151,24 +151,6 @@ TEST(gsl_sees_the_same_generator)
     assert_true(gsl_rng_get(rng) == spec_rng_next(&same));
 }
 
-TEST(fills_are_single_calls)
-{
-    enum { N = 237 };
-    uint64_t word[N + 1];
-    double number[N + 1];
-    for (size_t n = 0; n <= N; n += n < 3 ? 1 : 39) {
-        spec_rng_state a = spec_rng_stream_state(3, n), b = a;
-        word[n] = 27;
-        number[n] = 0.27;
-        spec_rng_fill_u64(&a, word, n);
-        for (size_t i = 0; i < n; i++) assert_true(word[i] == spec_rng_next(&b));
-        spec_rng_fill_double(&a, number, n);
-        for (size_t i = 0; i < n; i++) assert_true(number[i] == spec_rng_next_double(&b));
-        assert_true(a.state == b.state && a.increment == b.increment);
-        assert_true(word[n] == 27 && number[n] == 0.27);
-    }
-}
-
 /* Numbers are multiples of 2^-53 and of nothing coarser: the last bit is set half of the time. */
 TEST(uniforms_have_53_bits_in_0_1)
 {
