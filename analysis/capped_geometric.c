@@ -60,28 +60,9 @@ double spec_capped_geometric_variance(double alpha, int K)
     return alpha * bracket / (rejected * rejected);
 }
 
-double spec_capped_geometric_pgf(double alpha, int K, double z)
-{
-    if (!in_domain(alpha, K) || !isfinite(z)) return NAN;
-    double sum = 1.0;
-    for (int k = 0; k < K; k++) sum = (1.0 - alpha) + alpha * z * sum;
-    return sum;
-}
-
 double spec_capped_geometric_positional_mean(const double *a, int K)
 {
     double mean = K >= 0 ? 1.0 : NAN;
     for (int i = K - 1; i >= 0; i--) mean = in_domain(a[i], K) ? 1.0 + a[i] * mean : NAN;
     return mean;
-}
-
-double spec_capped_geometric_positional_variance(const double *a, int K)
-{
-    double mean = 1.0, variance = K >= 0 ? 0.0 : NAN;
-    for (int i = K - 1; i >= 0; i--) {
-        if (!in_domain(a[i], K)) return NAN;
-        variance = a[i] * variance + a[i] * (1.0 - a[i]) * mean * mean; /* mean is 1 + E[N_{i+1}] */
-        mean = 1.0 + a[i] * mean;
-    }
-    return variance;
 }

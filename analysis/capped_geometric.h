@@ -47,16 +47,6 @@ double spec_capped_geometric_mean(double alpha, double K);
  * precision. */
 double spec_capped_geometric_variance(double alpha, int K);
 
-/* Evaluates the probability generating function of n_accepted.
- *
- *     E[z^n_accepted] = (1-alpha) sum_{k<K} (alpha z)^k + (alpha z)^K
- *
- *   z       any finite number; the function is a polynomial of degree K
- *   returns the sum, by Horner's rule in K steps; 1 at z = 1. NaN for z not finite.
- * Assumes A1. Checked by: sum over the law; the closed form of the geometric sum; its derivative at
- * 1 is E[n_accepted]. */
-double spec_capped_geometric_pgf(double alpha, int K, double z);
-
 /* Returns the expected tokens per round if the chance of acceptance depends only on the position.
  *
  *     E[n_emitted] = 1 + sum_{k=1..K} a[0] ... a[k-1]
@@ -67,14 +57,5 @@ double spec_capped_geometric_pgf(double alpha, int K, double z);
  * Assumes A2 (acceptance by position), docs/formulas/README.md#A2. Checked by:
  * spec_capped_geometric_mean for equal chances; sum over the law. */
 double spec_capped_geometric_positional_mean(const double *a, int K);
-
-/* Returns the variance of the tokens per round in the same model, computed from the last position
- * to the first:
- *
- *     N_i = B_i (1 + N_{i+1}):   Var[N_i] = a_i Var[N_{i+1}] + a_i (1-a_i) (1 + E[N_{i+1}])^2
- *
- *   returns tokens^2, a sum without a negative term. NaN as above.
- * Assumes A2. Checked by: spec_capped_geometric_variance for equal chances; sum over the law. */
-double spec_capped_geometric_positional_variance(const double *a, int K);
 
 #endif

@@ -18,16 +18,3 @@ double spec_rounded_normal_mean(double length, int K)
     for (int k = K; k >= 1; k--) mean += spec_rounded_normal_tail(length, K, k);
     return mean;
 }
-
-/* We sum squared distances from the mean, so that nothing cancels. */
-double spec_rounded_normal_variance(double length, int K)
-{
-    const double mean = spec_rounded_normal_mean(length, K) - 1.0;
-    double variance = 0.0;
-    for (int k = 0; k <= K; k++) {
-        const double mass =
-            spec_rounded_normal_tail(length, K, k) - spec_rounded_normal_tail(length, K, k + 1);
-        variance += mass * (k - mean) * (k - mean);
-    }
-    return K >= 0 ? variance : NAN;
-}

@@ -17,8 +17,4 @@ double spec_rounded_normal_tail(double length, int K, int k);
  * below `length`, the clamp at 1 moves it above. */
 double spec_rounded_normal_mean(double length, int K);
 
-/* Returns the variance of the tokens per round, as a sum without a negative term. Checked by: the
- * sum of (2k - 1) tails, minus the square of the mean. */
-double spec_rounded_normal_variance(double length, int K);
-
 #endif

@@ -6,7 +6,6 @@
 
 #include <float.h>
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_sf_log.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,12 +28,6 @@ double spec_speedup(double alpha, double K, double c)
     return spec_speedup_from_emitted(spec_capped_geometric_mean(alpha, K), K, c);
 }
 
-double spec_speedup_bound(double alpha, double c)
-{
-    double one_token = spec_speedup(alpha, 1, c);
-    return isnan(one_token) ? NAN : fmax(1.0, one_token);
-}
-
 double spec_speedup_ops_factor(double alpha, int K, double ops_ratio)
 {
     if (!is_amount(ops_ratio)) return NAN;
@@ -44,11 +37,6 @@ double spec_speedup_ops_factor(double alpha, int K, double ops_ratio)
 double spec_speedup_memory_factor(double alpha, int K)
 {
     return 1.0 / spec_capped_geometric_mean(alpha, K);
-}
-
-double spec_speedup_oracle_emitted(double alpha)
-{
-    return spec_speedup_oracle(alpha, 0.0);
 }
 
 double spec_speedup_oracle(double alpha, double c)
@@ -129,22 +117,6 @@ double spec_speedup_one_pass_best(double alpha, double pass, double token)
     const double K = spec_speedup_one_pass_best_K(alpha, pass, token);
     return isinf(K) ? one_pass_limit(alpha, pass, token)
                     : spec_speedup_one_pass(alpha, K, pass, token);
-}
-
-double spec_speedup_best_K_lambert(double alpha, double c)
-{
-    if (!(alpha <= 1.0 && c > 0.0))
-        return NAN; /* alpha = 0, alpha = 1 and c > 1 come out as NaN by themselves */
-    /* v = u - 1 solves v - log(1+v) = d. We apply Newton's method to this instead of computing
-     * W_-1(-exp(-1-d)), because the exponential underflows for d > 744, and near d = 0, the branch
-     * point, W_-1 would keep only half of the digits. The function is convex and the start is to
-     * the right of the root (sqrt(2d) + d > v), so each step goes down, until rounding stops it. */
-    double a = -log(alpha), d = a * (1.0 - c) / c, v, next = sqrt(2.0 * d) + d;
-    do {
-        v = next;
-        next = v + (gsl_sf_log_1plusx_mx(v) + d) * (1.0 + v) / v;
-    } while (next < v);
-    return log1p(v) / a - 1.0;
 }
 
 typedef struct {

@@ -2,7 +2,7 @@
 /* speedup: what speculation gains and costs, given alpha, K and c, under iid acceptance.
  * Times are in target calls: a round costs K draft calls of c each and one verification, for every
  * K (assumptions A1 and A3 of docs/formulas/README.md). Pure functions, NaN outside alpha in [0,1],
- * K >= 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, Corollary 3.9, section 3.4;
+ * K >= 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, section 3.4;
  * docs/formulas/lengths.md#speedup. */
 #ifndef SPECLAB_SPEEDUP_H
 #define SPECLAB_SPEEDUP_H
@@ -28,14 +28,6 @@ double spec_speedup(double alpha, double K, double c);
  *   c       >= 0 */
 double spec_speedup_from_emitted(double emitted, double K, double c);
 
-/* Returns the better of the speed-ups at K = 0 and K = 1, a lower bound on the speed-up at the best
- * K.
- *
- *     max(1, (1 + alpha) / (1 + c))                                  [Leviathan23] Corollary 3.9
- *
- *   returns the factor; above 1 exactly if alpha > c, which is when some K >= 1 gains */
-double spec_speedup_bound(double alpha, double c);
-
 /* Returns the factor by which speculation multiplies the expected arithmetic operations per token.
  *
  *     (1 - alpha) (K ops_ratio + K + 1) / (1 - alpha^(K+1))          [Leviathan23] Theorem 3.11
@@ -52,11 +44,8 @@ double spec_speedup_ops_factor(double alpha, int K, double ops_ratio);
  *   returns a factor in [1/(K+1), 1]. The draft's own reads are not counted */
 double spec_speedup_memory_factor(double alpha, int K);
 
-/* Returns the expected tokens per round of an oracle that drafts until just before the first
- * rejection: 1/(1-alpha), and +inf at alpha = 1. [Leviathan23] section 3.5. */
-double spec_speedup_oracle_emitted(double alpha);
-
-/* Returns the speed-up of this oracle, which pays c only for accepted draft tokens.
+/* Returns the speed-up of an oracle that drafts until just before the first rejection, and so pays
+ * c only for accepted draft tokens [Leviathan23] section 3.5.
  *
  *     1 / ((1-alpha) + c alpha)                                    docs/formulas/lengths.md#speedup
  *
@@ -72,8 +61,8 @@ double spec_speedup_oracle(double alpha, double c);
  *   returns a whole number; 0 if no K gains (alpha <= c). inf if every further token gains: at
  *           c = 0 < alpha, and at alpha = 1 > c. NaN outside the domain. Within 1e-15 of alpha = 1,
  *           and beyond 2^53, rounding may give a neighbour of K with an equal speed-up
- * Checked by: the largest of all speed-ups in extended precision; spec_speedup_best_K_lambert
- * within 1. */
+ * Checked by: the largest of all speed-ups in extended precision; the real K of GSL's Lambert
+ * function within 1. */
 double spec_speedup_best_K(double alpha, double c);
 
 /* Returns the speed-up at the best K, or the supremum over K if the best K is inf: 1/(1-alpha) at c
@@ -111,17 +100,6 @@ double spec_speedup_best_K_between(double alpha, double c, spec_round_time time,
 double spec_speedup_one_pass(double alpha, double K, double pass, double token);
 double spec_speedup_one_pass_best_K(double alpha, double pass, double token);
 double spec_speedup_one_pass_best(double alpha, double pass, double token);
-
-/* Returns the draft length at which the speed-up, as a function of a real K, is largest.
- *
- *     K = log(u) / a - 1,   u = -W_-1(-exp(-1-d)),   d = a (1-c) / c,   a = -log(alpha) [Corless96]
- *
- *   returns a real number, negative if the maximum lies below K = 0 (-1 at c = 1). NaN
- *           at alpha = 0, alpha = 1, c = 0 and c > 1, where the speed-up has no stationary point,
- *           and outside the domain
- * Derivation: docs/formulas/lengths.md#best-K. Checked by: the derivative there is 0; GSL's Lambert
- * function where its argument does not underflow. */
-double spec_speedup_best_K_lambert(double alpha, double c);
 
 /* Returns the alpha above which speculation with this K and c gains; there the speed-up is 1.
  *

@@ -54,17 +54,6 @@ double spec_overlap_total_variation(const double *a, const double *b, size_t n)
     return result(&total) / 2;
 }
 
-double spec_overlap_max_difference(const double *a, const double *b, size_t n)
-{
-    double largest = 0;
-    for (size_t x = 0; x < n; x++) {
-        double difference = fabs(a[x] - b[x]);
-        if (isnan(difference)) return difference;
-        if (difference > largest) largest = difference;
-    }
-    return largest;
-}
-
 /* Returns a log(a/b) - a + b for positive a and b. With a = b (1 + r) this is b ((1 + r) log(1 + r)
  * - r), which cancels for small r unless we take log(1 + r) - r from its own series. If the ratio
  * over- or underflows, we use a difference of logarithms. */

@@ -25,9 +25,6 @@ double spec_overlap_match_probability(const double *target, const double *draft,
 /* Returns the total variation, half the L1 distance: (1/2) sum_x |a(x) - b(x)|, in [0,1]. */
 double spec_overlap_total_variation(const double *a, const double *b, size_t n);
 
-/* Returns max_x |a(x) - b(x)|; 0 for n = 0. */
-double spec_overlap_max_difference(const double *a, const double *b, size_t n);
-
 /* Returns the Kullback-Leibler divergence, nats.
  *
  *     KL(a || b) = sum_x a log(a/b) = sum_x (a log(a/b) - a + b)

@@ -46,26 +46,3 @@ double spec_break_even_context(const spec_affine_step *cost, int K, double emitt
     const double saved = cost->kv * (emitted - 1.0) - draft_kv * K;
     return saved > 0.0 ? tokens / saved : INFINITY;
 }
-
-double spec_break_even_pass(const spec_hardware *hardware, const spec_transformer_shape *shape,
-                            double n, double kv_tokens)
-{
-    if (!(hardware->flops > 0.0 && hardware->bandwidth > 0.0 && shape->parameters > 0.0 &&
-          shape->bytes_per_weight > 0.0 && shape->kv_bytes >= 0.0 && n > 0.0 && kv_tokens >= 0.0))
-        return NAN;
-    const double compute = 2.0 * shape->parameters * n / hardware->flops;
-    const double weights = shape->parameters * shape->bytes_per_weight / hardware->bandwidth;
-    return fmax(compute, weights) + shape->kv_bytes * kv_tokens / hardware->bandwidth;
-}
-
-double spec_break_even_roofline(const spec_break_even_machine *machine, int K, double emitted)
-{
-    const double B = machine->B, kv = B * machine->s;
-    if (!(is_valid(K, emitted) && B >= 1.0)) return NAN;
-    const double plain = spec_break_even_pass(machine->hardware, machine->target, B, kv),
-                 verify =
-                     spec_break_even_pass(machine->hardware, machine->target, B * (K + 1.0), kv),
-                 draft = spec_break_even_pass(machine->hardware, machine->draft, B,
-                                              B * machine->s_draft);
-    return emitted * plain / (verify + K * draft);
-}

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* break_even: for which batch sizes and contexts speculation raises tokens per second.
- * A step serves B decoding requests with contexts of s tokens; its time is affine or comes from a
- * roofline. Pure functions, NaN outside the domain: K >= 1, emitted = E[n_emitted] in [1, K+1].
+ * A step serves B decoding requests with contexts of s tokens; its time is affine. Pure functions,
+ * NaN outside the domain: K >= 1, emitted = E[n_emitted] in [1, K+1].
  * docs/formulas/serving.md#break-even-batch. */
 #ifndef SPECLAB_BREAK_EVEN_H
 #define SPECLAB_BREAK_EVEN_H
 
-#include "analysis/roofline.h"
 #include "speclab/serving.h"
 
 /* Returns the tokens per second of a full batch, divided by those of plain decoding.
@@ -37,28 +36,5 @@ void spec_break_even_batch(double *ret_from, double *ret_to, const spec_affine_s
  *   returns tokens; inf if no context is long enough */
 double spec_break_even_context(const spec_affine_step *cost, int K, double emitted,
                                double draft_kv);
-
-/* Returns the time of a pass of n tokens that reads caches of kv_tokens in total. Computing
- * overlaps with reading the weights, but not with reading the caches.
- *
- *     max(2 parameters n / flops, parameters bytes_per_weight / bandwidth)
- *          + kv_bytes kv_tokens / bandwidth
- *
- * The attention of a batch has too few operations per byte to overlap. spec_roofline_pass_time,
- * which is for a single text, does overlap them. n > 0, kv_tokens >= 0. */
-double spec_break_even_pass(const spec_hardware *hardware, const spec_transformer_shape *shape,
-                            double n, double kv_tokens);
-
-/* A batch on a machine. For a machine that does not reach its peak, reduce flops. */
-typedef struct {
-    const spec_hardware *hardware;
-    const spec_transformer_shape *target, *draft;
-    double B, s;    /* requests >= 1; tokens of context >= 0 */
-    double s_draft; /* tokens in the draft's cache, >= 0: s, or fewer with a window */
-} spec_break_even_machine;
-
-/* Returns the tokens per second divided by those of plain decoding: emitted plain / (verify + K
- * draft). */
-double spec_break_even_roofline(const spec_break_even_machine *machine, int K, double emitted);
 
 #endif

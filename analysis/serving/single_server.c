@@ -10,11 +10,6 @@ double spec_single_server_wait(double rate, double mean, double square)
     return load < 1.0 ? rate * square / (2.0 * (1.0 - load)) : INFINITY;
 }
 
-double spec_single_server_wait_constant(double rate, double mean)
-{
-    return spec_single_server_wait(rate, mean, mean * mean);
-}
-
 double spec_single_server_latency(double rate, double mean, double square)
 {
     return mean + spec_single_server_wait(rate, mean, square);

@@ -17,9 +17,6 @@
  * Checked by: the Markov chain of the requests that departures leave behind. */
 double spec_single_server_wait(double rate, double mean, double square);
 
-/* Does the same for a constant service time, M/D/1: K = 0, and all requests of one length. */
-double spec_single_server_wait_constant(double rate, double mean);
-
 /* Returns the mean latency from arrival to the last token: wait + mean. */
 double spec_single_server_latency(double rate, double mean, double square);
 

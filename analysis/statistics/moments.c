@@ -36,21 +36,6 @@ double spec_moments_standard_error(const spec_moments *moments)
     return sqrt(spec_moments_variance(moments) / (double)moments->n);
 }
 
-void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64_t *counts, int K)
-{
-    uint64_t n = 0, sum = 0;
-    for (int k = 0; k <= K; k++) {
-        n += counts[k];
-        sum += (uint64_t)k * counts[k];
-    }
-    *ret_mean = *ret_variance = NAN;
-    if (n == 0) return;
-    double mean = (double)sum / (double)n, m2 = 0;
-    for (int k = 0; k <= K; k++) m2 += (double)counts[k] * (k - mean) * (k - mean);
-    *ret_mean = mean;
-    if (n > 1) *ret_variance = m2 / (double)(n - 1);
-}
-
 /* Returns the normal number with the same upper tail as Student's t, t >= 0. */
 static double normal_of_student(double t, double df)
 {

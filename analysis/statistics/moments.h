@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* moments: running means and variances that do not cancel, also for integer counts.
+/* moments: running means and variances that do not cancel.
  * [Welford62; Chan83]. A zeroed spec_moments is empty and ready. Merging in any order agrees up to
  * rounding; merge in index order for identical bytes. */
 #ifndef SPECLAB_MOMENTS_H
@@ -25,12 +25,6 @@ double spec_moments_variance(const spec_moments *moments);
 
 /* Returns the standard error of the mean, sqrt(variance / n); NaN for n < 2. */
 double spec_moments_standard_error(const spec_moments *moments);
-
-/* Computes mean and variance (n - 1) of k = 0..K, where k was observed counts[k] times. The sums of
- * counts[k] and of k counts[k] are integers, so they are exact up to 2^64. The mean is NaN without
- * observations, the variance with fewer than 2. Checked by: the running moments of the same
- * sample. */
-void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64_t *counts, int K);
 
 /* Returns the deviation of an estimate from theory, as a number that is standard normal if they
  * agree.

@@ -77,52 +77,6 @@ TEST(merging_an_empty_part_changes_no_bit)
     assert_memory_equal(&empty, &whole, sizeof whole);
 }
 
-TEST(moments_of_counts_are_those_of_the_sample)
-{
-    const uint64_t counts[10] = {0, 0, 1, 0, 3, 2, 0, 1, 0, 1};
-    double mean, variance;
-    spec_moments_of_counts(&mean, &variance, counts, 9);
-    assert_within(mean, 5, 1e-15);
-    assert_within(variance, 32.0 / 7, 1e-15);
-
-    const uint64_t skewed[4] = {3, 1, 0, 7};
-    spec_moments moments = {0};
-    for (int k = 0; k < 4; k++) {
-        for (uint64_t i = 0; i < skewed[k]; i++) spec_moments_add(&moments, k);
-    }
-    spec_moments_of_counts(&mean, &variance, skewed, 3);
-    assert_within(mean, 2, 1e-15);
-    assert_within(mean, moments.mean, 1e-14);
-    assert_within(variance, spec_moments_variance(&moments), 1e-14);
-}
-
-/* Of a million and one rounds, all but one accept 255 tokens and one accepts 256: the variance is 1
- * / 1000001, of which a sum of squares of k would keep five digits. */
-TEST(moments_of_counts_do_not_cancel)
-{
-    uint64_t counts[257] = {0};
-    double mean, variance;
-    counts[255] = 1000000;
-    counts[256] = 1;
-    spec_moments_of_counts(&mean, &variance, counts, 256);
-    assert_within(mean, 255 + 1 / 1000001.0, 1e-13);
-    assert_within(variance, 1 / 1000001.0, 1e-13 / 1000001);
-}
-
-TEST(counts_of_nothing_and_of_one)
-{
-    const uint64_t none[2] = {0, 0}, one[2] = {0, 1}, two[2] = {1, 1}, only[1] = {2};
-    double mean, variance;
-    spec_moments_of_counts(&mean, &variance, none, 1);
-    assert_true(isnan(mean) && isnan(variance));
-    spec_moments_of_counts(&mean, &variance, one, 1);
-    assert_true(mean == 1 && isnan(variance));
-    spec_moments_of_counts(&mean, &variance, two, 1);
-    assert_true(mean == 0.5 && variance == 0.5);
-    spec_moments_of_counts(&mean, &variance, only, 0);
-    assert_true(mean == 0 && variance == 0);
-}
-
 /* With a known standard error. */
 static double known_z(double estimate, double theory, double se)
 {
