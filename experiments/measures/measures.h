@@ -52,7 +52,6 @@
     MEASURE(break_even)                                                                            \
     MEASURE(advice)                                                                                \
     MEASURE(advice_choice)                                                                         \
-    MEASURE(advice_halves)                                                                         \
     MEASURE(advice_sweep)
 #define DECLARE(name) extern const spec_measure spec_measure_##name;
 SPEC_MEASURES(DECLARE)

@@ -101,28 +101,6 @@ TEST(a_sweep_is_judged_from_each_of_its_lengths)
     assert_true(isnan(number(&result, 1, "pairs")));
 }
 
-/* 40 requests have alphas near .9 or near .4, which show in their own files. */
-TEST(halves_of_requests_predict_each_other)
-{
-    OWNED(spec_result) result;
-    FILE *file = fopen("accepted.txt", "w");
-    assert_non_null(file);
-    for (int r = 0; r < 40; r++)
-        for (int i = 0; i < 30; i++)
-            fprintf(file, "%d%c", (r % 2 == 0 ? 3 : 0) + (i * 7 + r) % 3, i < 29 ? ' ' : '\n');
-    fclose(file);
-    run(&result, "advice_halves", 200, "accepted = \"accepted.txt\"; K = [2, 5];");
-    assert_int_equal(result.table.n_rows, 2);
-    /* with drafts of 2 tokens, even requests accept 2 and odd ones 0, 1 or 2 in turn */
-    assert_near(number(&result, 0, "emitted"), 1.0 + 0.5 * (2.0 + 1.0), 1e-12);
-    for (size_t row = 0; row < 2; row++) {
-        assert_same(number(&result, row, "requests"), 40.0);
-        assert_true(number(&result, row, "alpha_held") > 0.85);
-        assert_true(number(&result, row, "tokens_held") > 0.85);
-        assert_true(number(&result, row, "alpha_independent") < 0.7);
-    }
-}
-
 TEST(wrong_parameters_are_refused)
 {
     static const char *const advice[][2] = {
@@ -143,13 +121,9 @@ TEST(wrong_parameters_are_refused)
         {"from = 2;", "rates: expected 4 numbers, not 3"},
         {"from = 16;", "from: lengths up to 18 are over 16"},
         {"log = \"x\";", "log"}};
-    static const char *const halves[][2] = {{"accepted = \"none.txt\";", "accepted"},
-                                            {"accepted = \"few.txt\";", "halves need 4"}};
-    spec_file_write("few.txt", "1 2\n0 1\n");
     assert_grids_refused("advice", advice, sizeof advice / sizeof *advice);
     assert_grids_refused("advice_choice", choice, sizeof choice / sizeof *choice);
     assert_grids_refused("advice_sweep", sweep, sizeof sweep / sizeof *sweep);
-    assert_grids_refused("advice_halves", halves, sizeof halves / sizeof *halves);
 }
 
 TEST(coverage_is_compared_with_a_band)
