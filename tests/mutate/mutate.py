@@ -348,12 +348,10 @@ def sampled(options, equivalents):
     return 1 if total["survived"] + total["unreached"] else 0
 
 
-def judged(path, options, equivalents):
+def judged(path, jobs, equivalents):
     """Run the mutants of one file: counts of verdicts, and the list's lines without a match."""
     text, mutants = mutants_of(os.path.join(ROOT, path))
     code = visible(text)
-    if options.max and len(mutants) > options.max:
-        mutants = [mutants[i * len(mutants) // options.max] for i in range(options.max)]
     if not mutants:
         return collections.Counter(), []
     if not programs_of(path):
@@ -368,10 +366,10 @@ def judged(path, options, equivalents):
 
         def judge(numbered):
             number, mutant = numbered
-            stages = [PLAIN] if options.plain else [PLAIN, SANITIZED]
-            return mutant, bench.verdict(mutated(text, mutant), f"mutant{number}", stages)
+            broken = mutated(text, mutant)
+            return mutant, bench.verdict(broken, f"mutant{number}", [PLAIN, SANITIZED])
 
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             for number, (mutant, verdict) in enumerate(pool.map(judge, enumerate(mutants)), 1):
                 if shows:
                     print(
@@ -386,11 +384,11 @@ def judged(path, options, equivalents):
                     verdict = "equivalent"
                     unmet -= keys
                 count[verdict] += 1
-                if verdict == "survived" or (verdict == "sanitized" and options.verbose):
+                if verdict == "survived":
                     show(said, verdict + ": ")
     if shows:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
-    return count, [] if options.max or options.plain else sorted(equivalents[key] for key in unmet)
+    return count, sorted(equivalents[key] for key in unmet)
 
 
 def main():
@@ -406,16 +404,7 @@ def main():
     )
     parser.add_argument("--file", action="append", help="only this source (repeat for more)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (2)")
-    parser.add_argument(
-        "--max", type=int, default=0, help="at most this many of a file, evenly spread"
-    )
     parser.add_argument("--list", action="store_true", help="list the mutants, run nothing")
-    parser.add_argument(
-        "--plain", action="store_true", help="leave out the second run, under the sanitizers"
-    )
-    parser.add_argument(
-        "--verbose", action="store_true", help="show too what only the sanitizers saw"
-    )
     options = parser.parse_args()
 
     paths = options.file or sorted(
@@ -445,7 +434,7 @@ def main():
     total = collections.Counter()
     for number, path in enumerate(paths, 1):
         began = time.monotonic()
-        count, unmet = judged(path, options, equivalents)
+        count, unmet = judged(path, options.jobs, equivalents)
         total += count
         idle += unmet
         print(
