@@ -2,6 +2,7 @@
 /* llama-server prints the times of a request, then its drafts, then statistics of the server. We
  * hold a request until the next one begins to print. A request without drafts is plain decoding. */
 #include "analysis/acceptance/rounded_counts.h"
+#include "tools/advise/readers/llamacpp_run.h"
 #include "tools/advise/readers/llamacpp_statistics.h"
 #include "tools/advise/readers/log_fields.h"
 
@@ -14,7 +15,7 @@ static const char *const generations[] = {
     NULL,
 };
 
-/* From the lines below and from llamacpp_statistics.c. */
+/* From the lines below, llamacpp_statistics.c and llamacpp_run.c. */
 static const char *const needles[] = {"eval time =",
                                       "draft acceptance",
                                       "acc per pos = ",
@@ -37,9 +38,8 @@ static const char released[] = "stop processing";
 static const char of_depths[] = "acc per pos = ";
 static const char speed[] = " t/s | Generation: ";
 
-/* The numbers that the lines print. A run keeps those before RUN. */
-enum { TOKENS, SECONDS, LENGTH, PREDICTED, DRAFTED, ACCEPTED, RUN, SHARE = RUN, MS, RATE };
-enum { MEAN_ACCEPTANCE = RATE + 1, MEAN_LEN }; /* each generation has its own name for the length */
+/* The numbers that the lines print. Each generation has its own name for the length. */
+enum { TOKENS, MS, DRAFTED, ACCEPTED, RATE, MEAN_ACCEPTANCE, MEAN_LEN };
 
 enum { SPEEDS = 64 }; /* answers of llama-cli, at most */
 
@@ -56,18 +56,10 @@ typedef struct {
     bool alone;       /* no other slot was busy during the request */
 } request;
 
-/* The figures that llama-speculative and llama-speculative-simple print at the end. A run is one
- * request. Rounds are not printed. There are n_predict - n_accept passes, and the first may have no
- * draft. */
-typedef struct {
-    unsigned seen;     /* bit per number */
-    double value[RUN]; /* values of the current run, or of the one that ended last */
-} speculative_run;
-
 typedef struct {
     bool waits;
     request request;
-    speculative_run run;
+    spec_llamacpp_run run;
     spec_llamacpp_statistics statistics;
     /* times of contexts that belong to a run of llama-speculative, and are skipped */
     int passed_over;
@@ -77,168 +69,35 @@ typedef struct {
     spec_observation speeds[SPEEDS]; /* speeds of llama-cli, handed over at the end */
 } llamacpp_state;
 
-/* ---- Runs of llama-speculative ----------------------------------------------------------------
- */
-
-static const spec_log_field run_fields[] = {
-    {"decoded ", "tokens in", SPEC_LOG_COUNT, false, TOKENS},
-    {NULL, "seconds, speed:", SPEC_LOG_REAL, false, SECONDS},
-    {"n_draft   = ", NULL, SPEC_LOG_COUNT, false, LENGTH},
-    {"n_predict = ", NULL, SPEC_LOG_COUNT, false, PREDICTED},
-    {"n_drafted = ", NULL, SPEC_LOG_COUNT, false, DRAFTED},
-    {"n_accept  = ", NULL, SPEC_LOG_COUNT, false, ACCEPTED},
-    {"accept    = ", "%", SPEC_LOG_MEAN, false, SHARE}, /* -nan without drafts */
-    {0},
-};
-static const spec_log_line run_form = {"llama-speculative", NULL, run_fields};
-
-/* Returns which key begins the line; at most the time and level of a log may come before it. */
-static const char *figure(const char *bytes, size_t n, const char *key)
-{
-    const char *place = spec_log_find(bytes, n, key);
-    if (place == NULL) return NULL;
-    for (const char *c = bytes; c < place; c++)
-        if (strchr("0123456789.:-+TZIW[] \t", *c) == NULL) return NULL;
-    return place + strlen(key);
-}
-
-/* Returns whether the line consists of a key, blanks and a number. llama-cli prints "n_predict =
- * 128" in the middle of other text. */
-static bool ends_with_figure(const char *bytes, size_t n, const char *key)
-{
-    const char *at = figure(bytes, n, key);
-    if (at == NULL) return false;
-    for (; at < bytes + n; at++)
-        if (*at == ',') return at + 1 < bytes + n && at[1] != ' ';
-    return true;
-}
-
-static bool is_run(const char *bytes, size_t n)
-{
-    if (memchr(bytes, '=', n) == NULL)
-        return spec_log_find(bytes, n, " seconds, speed:") != NULL &&
-               figure(bytes, n, "decoded ") != NULL;
-    for (const spec_log_field *f = run_fields; f->kind != 0; f++)
-        if (f->before != NULL && ends_with_figure(bytes, n, f->before)) return true;
-    return false;
-}
-
-/* Checks "accept    = 72.055%" against the run that ended. */
-static int check_share(const speculative_run *run, const spec_log_numbers *line,
-                       const spec_log_record *record, spec_error *error)
-{
-    const double share = 100.0 * run->value[ACCEPTED] / run->value[DRAFTED];
-    if (!(run->seen >> ACCEPTED & 1) || run->value[DRAFTED] == 0.0) return GSL_SUCCESS;
-    /* The program divides in float. */
-    if (fabs(line->value[SHARE] - share) <=
-        spec_log_scan_half_unit(line->decimals[SHARE]) + 1e-5 * share)
-        return GSL_SUCCESS;
-    return spec_log_bad(record, error, "accept: expected %.3f%% of n_accept and n_drafted", share);
-}
-
-static void run_rounds(spec_observation *observation, unsigned *gaps, const speculative_run *run)
-{
-    const double drafted = run->value[DRAFTED], K = run->value[LENGTH];
-    const double passes = run->value[PREDICTED] - run->value[ACCEPTED];
-    double low = ceil(drafted / K), high = fmin(passes, drafted), rounds = high;
-    *gaps = SPEC_LOG_NO_DEPTHS;
-    if (drafted == 0.0) {
-        low = high = rounds = 0.0;
-    } else if (!(K >= 1.0)) {
-        low = fmin(1.0, high);
-    } else if (low > high) { /* there are more nodes than a chain can have */
-        *gaps |= SPEC_LOG_TREE;
-        low = high;
-    } else if (drafted == K * (passes - 1.0)) {
-        rounds = low; /* all drafts are complete, so the first pass had none */
-    }
-    if (low < high) *gaps |= SPEC_LOG_NO_ROUNDS;
-    observation->rounds = rounds;
-    observation->rounds_low = low;
-    observation->rounds_high = high;
-    observation->passes = passes;
-}
-
-static int hand_over_run(const speculative_run *run, spec_log_learned *learned,
-                         const spec_log_record *record, spec_error *error)
-{
-    const double *v = run->value;
-    const unsigned counts = 1u << PREDICTED | 1u << DRAFTED;
-    const bool timed = (run->seen >> SECONDS & 1) != 0, has_K = (run->seen >> LENGTH & 1) != 0;
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
-    if ((run->seen & counts) != counts)
-        return spec_log_bad(record, error, "n_accept: expected n_predict and n_drafted before it");
-    for (int i = PREDICTED; i <= DRAFTED; i++)
-        if (v[ACCEPTED] > v[i])
-            return spec_log_bad(record, error,
-                                "n_accept: expected at most the %.0f of %s, not %.0f", v[i],
-                                i == PREDICTED ? "n_predict" : "n_drafted", v[ACCEPTED]);
-    if (timed && v[TOKENS] != v[PREDICTED])
-        return spec_log_bad(record, error, "n_predict: expected the %.0f tokens decoded, not %.0f",
-                            v[TOKENS], v[PREDICTED]);
-    if (v[PREDICTED] == 0.0) return GSL_SUCCESS;
-    o.K = has_K && v[LENGTH] <= SPEC_OBSERVED_DEPTHS ? (int)v[LENGTH] : record->K;
-    run_rounds(&o, &learned->gaps, run);
-    o.drafted = v[DRAFTED];
-    o.accepted = v[ACCEPTED];
-    o.emitted = v[PREDICTED];
-    o.running = 1.0;
-    if (timed && v[SECONDS] > 0.0)
-        o.seconds = v[SECONDS];
-    else
-        learned->gaps |= SPEC_LOG_NO_TIMES;
-    if (o.drafted > 0.0) o.printed_rate = o.accepted / o.drafted;
-    return spec_log_hand_over(record, &o, error);
-}
-
-/* *ret_ended says that the run has ended, and was handed over. */
-static int read_run(speculative_run *run, bool *ret_ended, spec_log_learned *learned,
-                    const spec_log_record *record, spec_error *error)
-{
-    spec_log_scan scan = spec_log_scan_of(record);
-    spec_log_numbers line;
-    *ret_ended = false;
-    SPEC_PASS(spec_log_fields_read(&line, &run_form, &scan, error));
-    if (spec_log_numbers_has(&line, SHARE)) return check_share(run, &line, record, error);
-    /* A run begins with "decoded"; if that line is missing, it begins when the previous run has
-     * ended. */
-    if (spec_log_numbers_has(&line, TOKENS) || (run->seen >> ACCEPTED & 1) != 0)
-        *run = (speculative_run){0};
-    run->seen |= line.seen;
-    for (int i = 0; i < RUN; i++)
-        if (spec_log_numbers_has(&line, i)) run->value[i] = line.value[i];
-    if (!spec_log_numbers_has(&line, ACCEPTED)) return GSL_SUCCESS;
-    SPEC_PASS(hand_over_run(run, learned, record, error));
-    *ret_ended = true;
-    return GSL_SUCCESS;
-}
-
 /* ---- Records ----------------------------------------------------------------------------------
  */
 
-/* Finds the times of the output; skips those of the prompt. */
-static const char *find_times(const char *bytes, size_t n)
-{
-    const char *place = spec_log_find(bytes, n, "eval time =");
-    if (place == NULL || (place - bytes >= 7 && memcmp(place - 7, "prompt ", 7) == 0)) return NULL;
-    return place;
-}
+typedef enum { NOTHING, TIMES, DRAFTS, STATISTICS, DEPTHS, RUN, LOADED, SPEED, SLOT } line_kind;
 
-static const char *find_drafts(const char *bytes, size_t n)
+/* Says what a line is, and where the numbers of its times or drafts begin. */
+static line_kind kind_of(const char **ret_at, const char *bytes, size_t n)
 {
-    const char *place = spec_log_find(bytes, n, "draft acceptance = ");
-    return place != NULL ? place : spec_log_find(bytes, n, "draft acceptance rate = ");
+    const char *at = spec_log_find(bytes, n, "eval time =");
+    const bool of_prompt = at != NULL && at - bytes >= 7 && memcmp(at - 7, "prompt ", 7) == 0;
+    *ret_at = at;
+    if (at != NULL && !of_prompt) return TIMES;
+    if ((*ret_at = spec_log_find(bytes, n, "draft acceptance = ")) != NULL) return DRAFTS;
+    if ((*ret_at = spec_log_find(bytes, n, "draft acceptance rate = ")) != NULL) return DRAFTS;
+    if (spec_llamacpp_statistics_concerns(bytes, n)) return STATISTICS;
+    if (spec_log_find(bytes, n, of_depths) != NULL) return DEPTHS;
+    if (spec_llamacpp_run_concerns(bytes, n)) return RUN;
+    if (spec_log_find(bytes, n, loaded) != NULL) return LOADED;
+    if (spec_log_find(bytes, n, speed) != NULL) return SPEED;
+    if (spec_log_find(bytes, n, "slot ") == NULL) return NOTHING;
+    return spec_log_find(bytes, n, launched) != NULL || spec_log_find(bytes, n, released) != NULL
+               ? SLOT
+               : NOTHING;
 }
 
 static bool concerns(const char *bytes, size_t n)
 {
-    return find_times(bytes, n) != NULL || find_drafts(bytes, n) != NULL ||
-           spec_log_find(bytes, n, speed) != NULL || is_run(bytes, n) ||
-           spec_llamacpp_statistics_concerns(bytes, n) ||
-           spec_log_find(bytes, n, of_depths) != NULL || spec_log_find(bytes, n, loaded) != NULL ||
-           (spec_log_find(bytes, n, "slot ") != NULL &&
-            (spec_log_find(bytes, n, launched) != NULL ||
-             spec_log_find(bytes, n, released) != NULL));
+    const char *at;
+    return kind_of(&at, bytes, n) != NOTHING;
 }
 
 /* ---- Slots and tasks ---- */
@@ -546,34 +405,41 @@ static int hand_over_speeds(llamacpp_state *state, spec_log_learned *learned,
     return GSL_SUCCESS;
 }
 
+/* Reads a line after which no request waits. */
+static int read_other(llamacpp_state *state, spec_log_learned *learned,
+                      const spec_log_record *record, line_kind kind, spec_error *error)
+{
+    bool ended;
+    SPEC_PASS(hand_over(state, learned, record, error));
+    if (kind == RUN) {
+        SPEC_PASS(spec_llamacpp_run_read(&state->run, &ended, learned, record, error));
+        if (ended) state->passed_over = 2; /* of the draft and of the target */
+    } else {
+        spec_llamacpp_statistics_restart(&state->statistics);
+        state->passed_over = 0;
+        state->busy = state->shared = 0;
+    }
+    return GSL_SUCCESS;
+}
+
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {
     llamacpp_state *state = self;
-    const char *at = find_times(record->bytes, record->n);
-    bool ended;
-    if (at != NULL) {
-        SPEC_PASS(read_times(state, learned, record, at, error));
-    } else if ((at = find_drafts(record->bytes, record->n)) != NULL) {
-        SPEC_PASS(read_drafts(state, learned, record, at, error));
-    } else if (spec_llamacpp_statistics_concerns(record->bytes, record->n)) {
+    const char *at;
+    const line_kind kind = kind_of(&at, record->bytes, record->n);
+    switch (kind) {
+    case TIMES: return read_times(state, learned, record, at, error);
+    case DRAFTS: return read_drafts(state, learned, record, at, error);
+    case STATISTICS:
         if (state->waits) state->request.speculating = true;
-        SPEC_PASS(spec_llamacpp_statistics_read(&state->statistics, learned, record, error));
-    } else if (spec_log_find(record->bytes, record->n, of_depths) != NULL) {
-        SPEC_PASS(read_depths(state, record, error));
-    } else if (is_run(record->bytes, record->n)) {
-        SPEC_PASS(hand_over(state, learned, record, error));
-        SPEC_PASS(read_run(&state->run, &ended, learned, record, error));
-        if (ended) state->passed_over = 2; /* of the draft and of the target */
-    } else if (spec_log_find(record->bytes, record->n, loaded) != NULL) {
-        SPEC_PASS(hand_over(state, learned, record, error));
-        spec_llamacpp_statistics_restart(&state->statistics);
-        state->passed_over = 0;
-        state->busy = state->shared = 0;
-    } else if (spec_log_find(record->bytes, record->n, speed) != NULL) {
-        SPEC_PASS(read_speed(state, record, error));
-    } else {
-        count_slots(state, record);
+        return spec_llamacpp_statistics_read(&state->statistics, learned, record, error);
+    case DEPTHS: return read_depths(state, record, error);
+    case RUN:
+    case LOADED: return read_other(state, learned, record, kind, error);
+    case SPEED: return read_speed(state, record, error);
+    case SLOT: count_slots(state, record); break;
+    case NOTHING: break;
     }
     return GSL_SUCCESS;
 }
