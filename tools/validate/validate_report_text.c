@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The text report. */
-#include "base/escape.h"
+#include "base/text_width.h"
 #include "tools/validate/validate_report.h"
 
 #include "speclab/no_memory.h"
@@ -42,24 +42,6 @@ static const char *scopes_of(char buffer[SPEC_VALIDATE_NUMBER], uint32_t scopes)
 
 /* ---- what was found -------------------------------------------------------------------------- */
 
-/* Wraps the text at WIDTH columns. */
-static void write_wrapped(const char *text, FILE *out)
-{
-    for (size_t column = 0; *text != '\0';) {
-        const size_t blank = *text == ' ', word = strcspn(text + blank, " ");
-        if (column > 0 && column + blank + word > WIDTH) {
-            fputc('\n', out);
-            column = 0;
-        } else if (blank > 0) {
-            fputc(' ', out);
-            column++;
-        }
-        spec_escape_line(out, text + blank, word);
-        column += word;
-        text += blank + word;
-    }
-}
-
 void spec_validate_report_verdict(const spec_validation *v, FILE *out)
 {
     char name[SPEC_VALIDATE_NAME];
@@ -79,7 +61,7 @@ void spec_validate_report_verdict(const spec_validation *v, FILE *out)
         break;
     default: fprintf(out, "no conclusion about %s.\n", name);
     }
-    write_wrapped(v->reason, out);
+    spec_text_wrap(v->reason, WIDTH, 0, out);
     fputs(".\n", out);
     if (!v->each.asked) return;
     char each[sizeof v->each.reason + 160];
@@ -87,7 +69,7 @@ void spec_validate_report_verdict(const spec_validation *v, FILE *out)
              v->verdict == SPEC_VERDICT_DEPENDENT
                  ? ". Where requests depend on purpose, --dependent-requests tests just that"
                  : "");
-    write_wrapped(each, out);
+    spec_text_wrap(each, WIDTH, 0, out);
     fputs(".\n", out);
 }
 
