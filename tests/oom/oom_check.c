@@ -356,40 +356,10 @@ static bool is_faulty(const command *c)
     return !good;
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------- */
-
 static bool make_inputs(const char *tree)
 {
     char line[4 * PATH_MAX];
-    snprintf(line, sizeof line,
-             "set -e; P='%s'; "
-             "echo 'measure = \"predict\"; grid = { alpha = \"0.27,0.8\"; K = 3; };' >one.cfg; "
-             "echo 'title = \"two\"; finding = \"none\"; measure = \"acceptance\"; rounds = 1000; "
-             "figure = \"speedup\";"
-             " grid = { alpha = [0.5, 0.7]; K = 2; c = 0.1; };' | sed 's/figure = \"speedup\";//' "
-             ">two.cfg; "
-             "yes 'the cat sat on the mat. the dog saw the cat.' | head -30 >text.txt; "
-             "printf 'head,first,second\\n1,0.6,0.2\\n2,0.5,0.1\\n' >heads.csv; "
-             "printf 'nodes,time\\n8,1.1\\n64,1.4\\n' >costs.csv; "
-             "\"$P\" run two.cfg -o two.csv; head -c -9 two.csv >cut_before.csv; "
-             "\"$P\" sweep --rounds 1000 --alpha 0.5,0.7 --K 2 -o figure.csv; "
-             "for i in 1 2; do \"$P\" predict --K 1:4 --shard $i/2 -o part$i.csv; done; "
-             "\"$P\" train lm --data text.txt --dim 16 --steps 2 --batch 2 --window 40 "
-             "--judge-texts 2 -o small.gguf >made.txt 2>&1; "
-             "\"$P\" bench --target 'zipf?V=9' --draft 'zipf?V=9&s=2' --K 1:2 --texts 2 -n 8 -o "
-             "bench.csv >made.txt 2>&1; "
-             "\"$P\" rows --target 'zipf?V=9' --draft 'zipf?V=9&s=2' -n 60 -o pair.rows >made.txt; "
-             "\"$P\" validate rule:token --only two-2 --budget 400 --write-trace trace.jsonl; "
-             "ln -s \"$(dirname \"$P\")/tests/clients/token_client\" token_client; "
-             "S='%s/tests/fuzz/seeds'; cp \"$S/gguf/f32\" model.gguf; mkdir hf; "
-             "cp \"$S/folder_json/config\" hf/config.json; "
-             "cp \"$S/folder_json/tokenizer\" hf/tokenizer.json; "
-             "cp \"$S/advice/vllm_windows.log\" vllm.log; cp \"$S/advice/vllm.jsonl\" .; "
-             "cp \"$S/profile/seen\" seen.json; "
-             "cp \"$S/advice/metrics.prom\" 1.prom; sed 's/\\b1000/1100/; "
-             "s/3000/3300/; s/1590/1690/; s/ 800/ 850/; s/ 500/ 530/; s/290/310/' 1.prom >2.prom; "
-             "cp \"$S/safetensors/llama\" hf/model.safetensors",
-             program, tree);
+    snprintf(line, sizeof line, "'%s/tests/oom/inputs.sh' '%s' '%s'", tree, program, tree);
     return system(line) == 0;
 }
 
