@@ -148,7 +148,7 @@ TEST(plans_for_real_models_need_no_option)
     spec_table table;
     spec_test_data(path, sizeof path, "stories260K/stories260K.bin");
     snprintf(arguments, sizeof arguments,
-             "plan --target %s --draft layers?exit=3 --nodes 2 --methods chain --positions 2000",
+             "plan --target %s --draft layers?exit=3 --nodes 2 --methods chain --positions 700",
              path);
     read_result(&table, arguments);
     assert_int_equal(table.n_rows, 1);

@@ -64,7 +64,7 @@ TEST(every_verb_has_examples_of_its_own_options)
 }
 
 /* Gives each option of each verb twice. */
-TEST(an_option_repeats_if_and_only_if_its_help_says_so)
+TEST(an_option_repeats_if_and_only_if_its_help_says_so, SLOW)
 {
     spec_needs_program();
     int repeated = 0;
@@ -245,7 +245,7 @@ static bool is_as_near_to_another(const char *made, const char *name)
     return false; /* as near to heads, speed, set and format */
 }
 
-TEST(a_misspelt_verb_or_option_is_answered_with_the_right_one)
+TEST(a_misspelt_verb_or_option_is_answered_with_the_right_one, SLOW)
 {
     spec_needs_program();
     char made[64], arguments[128], meant[128];
