@@ -246,7 +246,8 @@ static bool lookup(spec_diagnosis_said *said, const spec_diagnosis_facts *facts)
              100.0 * first, 100.0 * rest);
     spec_say(said->next,
              "Speculate only on a good match: require a longer match (in vLLM prompt_lookup_min, "
-             "in llama.cpp --draft-min), and a larger K.");
+             "in llama.cpp --spec-ngram-mod-n-match or the -size-n of its other n-gram types), and "
+             "a larger K.");
     return true;
 }
 

@@ -269,6 +269,7 @@ TEST(a_first_depth_below_the_rest_is_lookup)
     advice_facts f;
     advice_facts_make(&f, "vllm", 3, 43, lookup3);
     assert_true(says(&f, "lookup", "Depth 1 accepts 9.3 %, and deeper tokens 85.7 %"));
+    assert_true(says(&f, "lookup", "--spec-ngram-mod-n-match")); /* --draft-min was removed */
     advice_facts_make(&f, "vllm", 3, 1000, (const double[]){600, 540, 486}); /* .6 and .9 */
     assert_false(says(&f, "lookup", NULL));
     advice_facts_make(&f, "vllm", 3, 1000, (const double[]){160, 70, 32}); /* prompts differ */
