@@ -174,7 +174,7 @@ static bool short_drafts(spec_diagnosis_said *said, const spec_diagnosis_facts *
 }
 
 /* Finds a depth that is never accepted, although some of its tokens would be if they were accepted
- * as often as those of the depth before. */
+ * as often as those of the depths before it. */
 static bool trained_depth(spec_diagnosis_said *said, const spec_diagnosis_facts *facts)
 {
     const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
@@ -186,7 +186,7 @@ static bool trained_depth(spec_diagnosis_said *said, const spec_diagnosis_facts 
         j++;
     }
     if (j == 0 || j == counts.depths) return false;
-    /* Even at half the previous rate, one of these tokens would be accepted, except with
+    /* Even at half their rate, one of these tokens would be accepted, except with
      * probability .001. */
     const double none = floor(counts.tested[j] - counts.short_of[j]);
     if (!(none * log1p(-0.5 * passed / tested) < log(0.001))) return false;
