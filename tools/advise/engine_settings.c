@@ -89,7 +89,8 @@ static void remark_trt(spec_sentences ret, const spec_log_summary *read, const s
         spec_say(
             ret,
             "\n  acceptance_rate_threshold: %.3f\n# the threshold: accepted/drafted below which a "
-            "round of K = %d costs more than it gives, at this load",
+            "round of K = %d costs more than it gives, at this load. It has no effect without "
+            "acceptance_rate_window_size; with it, speculation ends for good",
             advice->break_even, K);
 }
 

@@ -207,7 +207,8 @@ int spec_drive_check(const spec_drive_block *block, bool launched, spec_error *e
         return spec_fail(
             error, GSL_ESANITY,
             "the server does not speculate: K = %d was asked for, but it drafted no token in %d "
-            "texts. llama-server loads a draft and does not use it unless --spec-type is given",
+            "texts. llama-server loads an ordinary draft model and does not use it unless "
+            "--spec-type is given",
             block->K, block->n);
     if (block->K > 0 && sums.drafted > 1.1 * block->K * (passes + block->n))
         return spec_fail(error, GSL_ESANITY,

@@ -284,9 +284,9 @@ TEST(remarks_of_a_setting_are_remarks_in_each_line)
                                        "      acceptance_rate_threshold: 0.388\n"
                                        "    # the threshold: ");
     assert_non_null(setting);
-    assert_non_null(strstr(setting, " costs more\n    # than it gives, at this load\n\n"));
+    assert_non_null(strstr(setting, " costs more\n    # than it gives, at this load. It has no"));
     free(text);
-    assert_says(&f, " costs more than it gives, at this load\n\n"); /* not wrapped */
+    assert_says(&f, " costs more than it gives, at this load. It has no"); /* not wrapped */
 }
 
 /* Settings are for pasting: they are the only lines that may be wider. */

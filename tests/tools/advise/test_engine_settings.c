@@ -87,6 +87,7 @@ TEST(the_threshold_of_tensorrt_is_the_break_even)
     assert_string_equal(setting(&f, "tensorrt-llm", 3), "speculative_config:\n  max_draft_len: 3");
     f.advice.break_even = 0.3877;
     assert_has(setting(&f, "tensorrt-llm", 3), "\n  acceptance_rate_threshold: 0.388\n");
+    assert_has(setting(&f, "tensorrt-llm", 3), "no effect without acceptance_rate_window_size");
     assert_null(strstr(setting(&f, "tensorrt-llm", 2), "threshold"));
     f.advice.break_even = 1.2; /* no rate is high enough, and the option takes at most 1 */
     assert_null(strstr(setting(&f, "tensorrt-llm", 3), "threshold"));
