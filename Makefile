@@ -23,7 +23,7 @@ CC_arm64 := aarch64-linux-gnu-gcc --sysroot=$(SYSROOT)
 CC      := $(if $(filter default undefined,$(origin CC)),$(or $(CC_$(CONFIG)),gcc),$(CC))
 # With ccache, a file that has not changed since some earlier build is not compiled again.
 CACHE   := $(shell command -v ccache)
-VERSION := 0.1.0
+VERSION := 1.0.0
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
     -Wmissing-prototypes -Wvla
 # Asked when the first object is compiled: .ci/libraries has installed them by then.
@@ -271,7 +271,7 @@ $(LIB_SO): $(LIB_OBJ)
 # The library for other programs exports the functions of include/speclab/speclab.h alone. The tests
 # link with $(LIB_SO), which exports all.
 LIBRARY := $(BUILD)/library/libspeclab.so.$(VERSION)
-SONAME  := libspeclab.so.0
+SONAME  := libspeclab.so.1
 API_OBJ := $(filter $(BUILD)/api/%,$(LIB_OBJ))
 UNDEFINED := $(if $(findstring sanitize,$(CFLAGS_$(CONFIG))),,-Wl,-z,defs)
 $(LIBRARY): $(API_OBJ) $(LIB) packaging/libspeclab.map packaging/speclab.pc.in

@@ -5,7 +5,7 @@
 #ifndef SPECLAB_BUILD_INFO_H
 #define SPECLAB_BUILD_INFO_H
 
-/* Such as "0.1.0 (8f78032)"; without git, "0.1.0 (0.1.0)". */
+/* Such as "1.0.0 (8f78032)"; without git, "1.0.0 (1.0.0)". */
 extern const char spec_build_info_version[];
 
 /* "gcc 12.2.0". */

@@ -71,7 +71,7 @@ install_all() {
     copy 644 "$to/include/speclab" include/speclab/sampler.h include/speclab/speclab.h
     built=$(dirname "$speclab")
     copy 644 "$lib" "$built"/library/libspeclab.so.*.* "$built/libspeclab.a"
-    for link in libspeclab.so.0 libspeclab.so; do
+    for link in libspeclab.so.1 libspeclab.so; do
         cp -P "$built/library/$link" "$lib/"
         add "$lib" $link
     done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Writes a man page from the --help of speclab or of one of its verbs, read from standard input.
-#   awk -v page=speclab-plan -v version=0.1.0 -v verbs="predict sweep ..." -v tail=cli/man.inc \
+#   awk -v page=speclab-plan -v version=1.0.0 -v verbs="predict sweep ..." -v tail=cli/man.inc \
 #       -f cli/man.awk
 # Help begins with "Usage: " and its indented lines, then the summary, up to a blank line.
 # Options follow under headings that end with a colon; their texts begin at column 30.

@@ -17,7 +17,7 @@ PREFIX = Path("prefix")
 
 class Package(Distribution):
     def has_ext_modules(self) -> bool:
-        return Path("speclab/libspeclab.so.0").exists()
+        return Path("speclab/libspeclab.so.1").exists()
 
 
 class Wheel(bdist_wheel):

@@ -28,4 +28,4 @@ cp LICENSE "$stage/licences/speclab"
 } >"$stage/speclab/header.py"
 # The build's number depends on the folder of the build.
 [ -z "$library" ] || ${STRIP:-strip} --strip-unneeded -R .note.gnu.build-id \
-    -o "$stage/speclab/libspeclab.so.0" "$library"
+    -o "$stage/speclab/libspeclab.so.1" "$library"

@@ -55,14 +55,14 @@ tar -xzf "build/speclab-$version-linux-aarch64.tar.gz" -C "$root"
 same_numbers "/speclab-$version-linux-aarch64/bin/speclab"
 echo "arm64-packages: with glibc alone the tarball's program prints the same numbers as here"
 
-debs=$(ls build/deb-arm64/speclab_*.deb build/deb-arm64/libspeclab0_*.deb)
+debs=$(ls build/deb-arm64/speclab_*.deb build/deb-arm64/libspeclab1_*.deb)
 # shellcheck disable=SC2046
 new_root deb $(for deb in $debs; do dpkg-deb -f "$deb" Depends; done | tr ',' '\n' |
     sed 's/ *(.*)//; s/ //g' | sort -u)
 for deb in $debs; do dpkg-deb -x "$deb" "$root"; done
 same_numbers /usr/bin/speclab
-inside /lib/ld-linux-aarch64.so.1 --list /usr/lib/aarch64-linux-gnu/libspeclab.so.0 >"$scratch/out"
-! grep 'not found' "$scratch/out" || complain "libspeclab0 does not name all that it needs"
+inside /lib/ld-linux-aarch64.so.1 --list /usr/lib/aarch64-linux-gnu/libspeclab.so.1 >"$scratch/out"
+! grep 'not found' "$scratch/out" || complain "libspeclab1 does not name all that it needs"
 echo "arm64-packages: so does that of the Debian packages, with what these depend on"
 
 new_root python python3-pip libstdc++6
@@ -82,7 +82,7 @@ print(speclab.sweep(alpha=[0.6, 0.8], K=4, c=0.1, rounds=20000).to_string())
 print(speclab.formulas.best_K([0.6, 0.8, 0.95], c=0.1))
 END
 python/environment.sh build/python/quick 'cffi>=1.15' 'numpy>=1.24'
-python/stage.sh "$scratch/package" "$version" $speclab build/release/library/libspeclab.so.0
+python/stage.sh "$scratch/package" "$version" $speclab build/release/library/libspeclab.so.1
 PYTHONPATH=$scratch/package numbers build/python/quick/bin/python "$root/script.py" >"$scratch/here"
 numbers inside /usr/bin/python3 /script.py >"$scratch/there"
 cmp "$scratch/here" "$scratch/there" || complain "the package prints other numbers"

@@ -25,7 +25,7 @@
  *   `speclab`, or with its simulations and texts, return SPECLAB_FORKED. The parent's results can
  *   still be read, and all its handles closed.
  *
- * Within 0.x, a later library runs programs built with an earlier header, as long as SPECLAB_ABI
+ * Within 1.x, a later library runs programs built with an earlier header, as long as SPECLAB_ABI
  * and the soname are equal. The static library guarantees only source compatibility. */
 #ifndef SPECLAB_SPECLAB_H
 #define SPECLAB_SPECLAB_H
@@ -40,8 +40,8 @@ extern "C" {
 
 /* ---- declarations for bindings begin: plain C, without macros -------------------------------- */
 
-/* The version of the binary interface: the number in the soname, libspeclab.so.0. */
-enum { SPECLAB_ABI = 0 };
+/* The version of the binary interface: the number in the soname, libspeclab.so.1. */
+enum { SPECLAB_ABI = 1 };
 
 /* Returned by functions that can fail. */
 enum {
@@ -53,7 +53,7 @@ enum {
     SPECLAB_FORKED = 5   /* the handle belongs to the parent process */
 };
 
-/* Return SPECLAB_ABI of the loaded library, and its version, such as "0.1.0 (8f78032)". */
+/* Return SPECLAB_ABI of the loaded library, and its version, such as "1.0.0 (8f78032)". */
 int32_t speclab_abi(void);
 const char *speclab_version(void);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shared library libspeclab.so.0: found, checked and loaded once per process."""
+"""The shared library libspeclab.so.1: found, checked and loaded once per process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ffi = FFI()
 ffi.cdef(header.DECLARATIONS)
 
 _HERE = Path(__file__).parent
-_SONAME = "libspeclab.so.0"
+_SONAME = "libspeclab.so.1"
 
 
 def _find() -> str:
@@ -34,13 +34,13 @@ def _load(path: str) -> Any:
         abi, version_ = library.speclab_abi(), ffi.string(library.speclab_version()).decode()
     except (OSError, AttributeError) as error:
         raise ImportError(f"speclab {header.VERSION} cannot load its library ({error}): "
-                          "type pip install --force-reinstall speclab, or install libspeclab0"
+                          "type pip install --force-reinstall speclab, or install libspeclab1"
                           ) from None
     number = version_.split()[0]
     if abi != library.SPECLAB_ABI or number != header.VERSION:
         raise ImportError(f"speclab {header.VERSION} (ABI {library.SPECLAB_ABI}) found {path} of "
                           f"version {number} (ABI {abi}): type pip install speclab=={number}, or "
-                          f"install libspeclab0 {header.VERSION}")
+                          f"install libspeclab1 {header.VERSION}")
     return library
 
 
@@ -48,7 +48,7 @@ lib = _load(_find())
 
 
 def version() -> str:
-    """Version and commit of the library, such as "0.1.0 (8f78032)"."""
+    """Version and commit of the library, such as "1.0.0 (8f78032)"."""
     return str(ffi.string(lib.speclab_version()), "utf-8")
 
 

@@ -27,8 +27,8 @@ cut -d ' ' -f 1 "$list" | diff "$scratch/declared" - >"$scratch/diff" || {
     sed 's/^/    /' "$scratch/diff" >&2
     complain "include/speclab/speclab.h declares other functions than $list has"
 }
-readelf -d "$library" | grep -q 'SONAME.*\[libspeclab\.so\.0\]' ||
-    complain "its soname is not libspeclab.so.0"
+readelf -d "$library" | grep -q 'SONAME.*\[libspeclab\.so\.1\]' ||
+    complain "its soname is not libspeclab.so.1"
 for name in getenv secure_getenv setenv setlocale exit gsl_set_error_handler \
     gsl_set_error_handler_off; do
     ! nm -D --undefined-only "$library" | grep -qE " $name(@|$)" || complain "it calls $name"

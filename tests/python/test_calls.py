@@ -244,17 +244,17 @@ import speclab
     def test_with_another_version_is_refused(self):
         number = speclab.version().split()[0]
         line = self.import_with(f'VERSION = "{number}"', 'VERSION = "9.9.9"')
-        self.assertRegex(line, "^ImportError: speclab 9.9.9 .*found .*libspeclab.so.0 of version "
+        self.assertRegex(line, "^ImportError: speclab 9.9.9 .*found .*libspeclab.so.1 of version "
                                f"{number}.*: type pip install speclab=={number}")
 
     def test_with_another_abi_is_refused(self):
-        line = self.import_with("SPECLAB_ABI = 0", "SPECLAB_ABI = 7")
-        self.assertRegex(line, r"^ImportError: speclab .*\(ABI 7\) found .*\(ABI 0\): type pip")
+        line = self.import_with("SPECLAB_ABI = 1", "SPECLAB_ABI = 7")
+        self.assertRegex(line, r"^ImportError: speclab .*\(ABI 7\) found .*\(ABI 1\): type pip")
 
     def test_that_is_broken_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(Path(speclab.__file__).parent, Path(folder, "speclab"))
-            Path(folder, "speclab", "libspeclab.so.0").write_bytes(b"not a library")
+            Path(folder, "speclab", "libspeclab.so.1").write_bytes(b"not a library")
             status, _, err = python(f"import sys; sys.path.insert(0, {folder!r}); import speclab")
         self.assertEqual(status, 1)
         self.assertRegex(err.splitlines()[-1],

@@ -259,7 +259,7 @@ def goes_on_after_a_question_that_takes_too_long(page):
 
 def reads_results_and_refuses_hostile_files(page):
     page.open()
-    page.b.run(DROP, 'good.csv', '\ufeff# speclab 0.1.0\r\n# seed: 42\r\nK,speedup,note,z\r\n'
+    page.b.run(DROP, 'good.csv', '\ufeff# speclab 1.0.0\r\n# seed: 42\r\nK,speedup,note,z\r\n'
                '1,1.5,"a ""b"", <script>throw 1</script>",0.3\r\n2,1.75,<img src=x>,-0.2\r\n')
     page.until('result-name', 'good.csv')
     assert page.b.run('return document.querySelectorAll("#result img, #result script").length') == 0
