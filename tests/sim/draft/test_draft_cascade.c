@@ -68,7 +68,7 @@ static double worst(const char *drafting, const char *rule, int K, bool ends)
 }
 
 /* Some of these drafts are cut by K, and some are not. */
-TEST(any_rule_for_chains_is_lossless_on_a_cascade)
+TEST(any_rule_for_chains_is_lossless_on_a_cascade, SLOW)
 {
     static const char *const draftings[] = {"cascade?K=1", "cascade?K=2", "cascade?K=2&rule=block",
                                             "cascade?K=1&rounds=2", "cascade?K=1&rounds=9"};

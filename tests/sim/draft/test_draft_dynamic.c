@@ -286,7 +286,7 @@ static double tv_of(const char *drafting, const table_model *target, const table
 
 /* With the proxy it is lossless on every pair. With the drawn token's own probability, or with a
  * proxy below other children's, whether a token is submitted would tell which one it is. */
-TEST(a_drawn_child_may_be_left_out_if_its_value_does_not_tell_which_it_is, STATISTICS)
+TEST(a_drawn_child_may_be_left_out_if_its_value_does_not_tell_which_it_is, SLOW | STATISTICS)
 {
     static const char *const shapes[] = {"top=2&nodes=2&depth=2", "top=3&nodes=2&depth=1",
                                          "top=3&nodes=3&depth=2", "top=3&nodes=5&depth=2"};

@@ -15,7 +15,7 @@
 /* With a single alpha the truth is known: at alpha .7 and K = 3 a round emits 2.533 tokens. With 8
  * requests, a plain step takes 10.8 ms; a round of 4 tokens takes 13.2 ms and 3 passes of 0.5
  * ms. */
-TEST(one_alpha_is_its_own_truth)
+TEST(one_alpha_is_its_own_truth, SLOW)
 {
     OWNED(spec_result) result;
     run(&result, "advice", 40,
@@ -53,7 +53,7 @@ TEST(short_drafts_leave_a_range, SLOW)
     }
 }
 
-TEST(drift_raises_an_alarm_and_constant_acceptance_none)
+TEST(drift_raises_an_alarm_and_constant_acceptance_none, SLOW)
 {
     OWNED(spec_result) result;
     run(&result, "advice", 20, "kind = [\"drift\", \"requests\"]; K = 3; windows = 40;");

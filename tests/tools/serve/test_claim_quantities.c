@@ -119,7 +119,7 @@ TEST(lengths_below_the_optimum_lose)
 /* ---- simulated ------------------------------------------------------------------------------- */
 
 /* The intervals come from other arrivals and another program: 1.350(8) and 0.490(24). */
-TEST(the_engine_gives_known_speedups_of_latency)
+TEST(the_engine_gives_known_speedups_of_latency, SLOW)
 {
     const spec_claim at_35 = {.alpha = 0.6, .K = 3, .rate = 35.0, .prompt = 512.0, .output = 256.0};
     spec_claim value = at_35;

@@ -108,7 +108,7 @@ TEST(the_search_for_hints_is_a_phase_of_its_own)
 }
 
 /* A FAIL names the conditions that it needs, or says why it names none. */
-TEST(a_failure_says_why_it_names_no_condition)
+TEST(a_failure_says_why_it_names_no_condition, SLOW)
 {
     static const struct {
         const char *subject, *fixture, *why;

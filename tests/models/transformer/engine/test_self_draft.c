@@ -279,7 +279,7 @@ static double distance_from_reference(const double *row, const double *logits)
 /* A draft with its own cache has read the whole text with the window; one that shares the target's
  * has used the window only at the last token of the text and at its own tokens. Measured: 2e-7.
  * With the two exchanged, the difference is 0.01. */
-TEST(a_window_agrees_with_double_precision)
+TEST(a_window_agrees_with_double_precision, SLOW)
 {
     static const char *const targets[] = {
         target_spec,
