@@ -71,8 +71,8 @@ static void check_lossless(survey *ret_survey, const method *by, const spec_mode
     if (law.tv > ret_survey->worst) ret_survey->worst = law.tv;
 }
 
-/* Tries three random pairs, one under a sanitizer, for each rule x strategy x policy x K x tokens in
- * each family: 7344 pairs per family. */
+/* Tries three random pairs (one under a sanitizer) for each rule x strategy x policy x K x tokens
+ * in each family: 7344 pairs per family. */
 TEST(every_rule_strategy_and_policy_is_lossless, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
