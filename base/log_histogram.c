@@ -21,17 +21,20 @@ static void add_block(uint64_t sum[BLOCK], spec_log_histogram *const *histogram,
         for (int b = 0; b < BLOCK; b++) sum[b] += histogram[i]->count[first + b];
 }
 
-double spec_log_histogram_quantile(spec_log_histogram *const *histogram, int n, double q)
+void spec_log_histogram_quantiles(double *ret, const double *q, int n_q,
+                                  spec_log_histogram *const *histogram, int n)
 {
     uint64_t all = 0, below = 0, sum[BLOCK];
+    int k = 0;
     for (int i = 0; i < n; i++)
         for (int b = 0; b < SPEC_LOG_HISTOGRAM_BUCKETS; b++) all += histogram[i]->count[b];
-    for (int first = 0; first < SPEC_LOG_HISTOGRAM_BUCKETS; first += BLOCK) {
+    for (int first = 0; first < SPEC_LOG_HISTOGRAM_BUCKETS && below < all; first += BLOCK) {
         add_block(sum, histogram, n, first);
         for (int b = 0; b < BLOCK; b++) {
             below += sum[b];
-            if (below > 0 && (double)below >= q * (double)all) return lower_end(first + b);
+            for (; k < n_q && below > 0 && (double)below >= q[k] * (double)all; k++)
+                ret[k] = lower_end(first + b);
         }
     }
-    return NAN;
+    for (; k < n_q; k++) ret[k] = NAN;
 }

@@ -32,9 +32,11 @@ static inline void spec_log_histogram_add(spec_log_histogram *histogram, float x
     histogram->count[i]++;
 }
 
-/* Returns the q-quantile of the numbers in all n histograms: the number of rank ceil(q N) among all
- * N numbers, rounded down to the lower end of its bucket, so that it is at most .1 % too low.
- * Returns 0 for bucket 0, and NaN if the histograms are empty. q is in (0,1]. */
-double spec_log_histogram_quantile(spec_log_histogram *const *histogram, int n, double q);
+/* Fills in the q[0], ..., q[n_q-1]-quantiles of the numbers in all n histograms. For q, that is the
+ * number of rank ceil(q N) among all N numbers, rounded down to the lower end of its bucket, so
+ * that it is at most .1 % too low: 0 for bucket 0, and NaN if the histograms are empty. All q are
+ * in (0,1], and ascend. */
+void spec_log_histogram_quantiles(double *ret, const double *q, int n_q,
+                                  spec_log_histogram *const *histogram, int n);
 
 #endif

@@ -8,7 +8,6 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_minmax.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 #include <limits.h>
 #include <math.h>
@@ -91,10 +90,8 @@ static int set_estimates(spec_length_samples *samples, gsl_rng *rng)
         spec_likely_times_draw(one, samples->engines, &measured, rng);
         for (int K = 0; K < SPEC_ADVICE_K; K++) drawn[K * DRAWS + i] = one[K];
     }
-    for (int K = 0; K < SPEC_ADVICE_K; K++) {
-        gsl_sort(drawn + K * DRAWS, 1, DRAWS);
-        median[K] = drawn[K * DRAWS + DRAWS / 2];
-    }
+    for (int K = 0; K < SPEC_ADVICE_K; K++)
+        median[K] = gsl_stats_select(drawn + K * DRAWS, 1, DRAWS, DRAWS / 2);
     free(drawn);
     const int most = GSL_MAX(spec_length_plan_highest(samples->plan), samples->plan->longest);
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) {
@@ -337,11 +334,16 @@ static double drawn_widening(const spec_length_plan *plan, const double *of_run,
                 (own + its));
 }
 
-/* Returns a quantile of a row of values, which it sorts. */
+/* Returns a quantile of a row of values, as gsl_stats_quantile_from_sorted_data() has it. It
+ * rearranges the row. */
 static double quantile(double *row, double chance)
 {
-    gsl_sort(row, 1, ROWS);
-    return gsl_stats_quantile_from_sorted_data(row, 1, ROWS, chance);
+    const double at = chance * (ROWS - 1);
+    const size_t k = (size_t)at;
+    const double low = gsl_stats_select(row, 1, ROWS, k); /* now the larger ones are behind it */
+    if (k == ROWS - 1) return low;
+    const double share = at - (double)k, high = gsl_stats_min(row + k + 1, 1, ROWS - k - 1);
+    return (1.0 - share) * low + share * high;
 }
 
 /* Lengths in scenarios. */

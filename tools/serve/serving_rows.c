@@ -104,9 +104,11 @@ static void summarise(spec_serving_row *row, const spec_slo *slo)
         const double at = spec_serving_quantiles[q];
         for (int k = 0; k < 3; k++)
             quantile[k][q] = spec_replications_quantile(times[k], runs->kept, at);
-        row->batch[q] = spec_log_histogram_quantile(runs->batches, runs->n, at);
-        row->step[q] = spec_log_histogram_quantile(runs->step_times, runs->n, at);
     }
+    spec_log_histogram_quantiles(row->batch, spec_serving_quantiles, SPEC_SERVING_QUANTILES,
+                                 runs->batches, runs->n);
+    spec_log_histogram_quantiles(row->step, spec_serving_quantiles, SPEC_SERVING_QUANTILES,
+                                 runs->step_times, runs->n);
     spec_replications_drop_times(runs);
 }
 
