@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, Callable
 
 from .errors import Error, FailedError, ForkedError, InputError
@@ -12,6 +12,9 @@ from .library import ffi, lib
 
 # Seconds that an interrupted call has to return. Then it is abandoned: its thread goes on.
 _GRACE = 2.0
+# Seconds between looks at signals. The system may hand Ctrl-C to any thread, and then nothing wakes
+# the main thread, which is the one that raises KeyboardInterrupt.
+_LOOK = 0.2
 
 _ERRORS: dict[int, type[BaseException]] = {
     lib.SPECLAB_INPUT: InputError,
@@ -55,6 +58,8 @@ def call(function: Callable[..., int], *arguments: Any, stop: Any = None) -> Non
 
     try:
         threading.Thread(target=work, name="speclab", daemon=True).start()
+        while not answer.done():
+            wait([answer], timeout=_LOOK)
         code = answer.result()
     except KeyboardInterrupt:
         if stop is not None:

@@ -73,9 +73,20 @@ class CtrlC(unittest.TestCase):
                 began = time.monotonic()
                 status, _, err = python(PRELUDE + code.replace("\n        ", "\n"),
                                         signal=signal.SIGINT)
-                self.assertEqual(err.splitlines()[-1].split(":")[0], "KeyboardInterrupt", err)
                 self.assertEqual(status, -signal.SIGINT)
+                self.assertEqual(err.splitlines()[-1].split(":")[0], "KeyboardInterrupt", err)
                 self.assertLess(time.monotonic() - began, 20)
+
+    def test_ends_a_call_whichever_thread_gets_it(self):
+        status, _, err = python(PRELUDE + """
+import signal, threading
+def heard(done, total):
+    if not said: signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+    ready()
+speclab.sweep(0.8, 4, rounds=10**12, progress=heard)
+""")
+        self.assertEqual(status, -signal.SIGINT)
+        self.assertEqual(err.splitlines()[-1].split(":")[0], "KeyboardInterrupt", err)
 
     def test_leaves_the_library_usable(self):
         _, out, err = python(PRELUDE + """
