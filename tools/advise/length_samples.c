@@ -342,7 +342,9 @@ static double quantile(double *row, double chance)
     const size_t k = (size_t)at;
     const double low = gsl_stats_select(row, 1, ROWS, k); /* now the larger ones are behind it */
     if (k == ROWS - 1) return low;
-    const double share = at - (double)k, high = gsl_stats_min(row + k + 1, 1, ROWS - k - 1);
+    double high = row[k + 1];
+    for (size_t i = k + 2; i < ROWS; i++) high = fmin(high, row[i]);
+    const double share = at - (double)k;
     return (1.0 - share) * low + share * high;
 }
 
