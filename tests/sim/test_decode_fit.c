@@ -43,7 +43,7 @@ TEST(what_does_not_fit_is_refused_with_its_reason)
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const way *w = &ways[i];
         OWNED(spec_rule) rule;
-        spec_policy policy;
+        OWNED(spec_policy) policy;
         OWNED(spec_drafter) drafter;
         spec_error error = {""};
         assert_works(spec_rule_init(&rule, w->rule, &error));
