@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Run test programs, suite by suite, one process per processor.
 #   tests/run.sh [--only PATTERN,...] [--tag TAG,...] [--skip-tag TAG,...] PROGRAM...
-#       JOBS=N          suites at a time (default: one per processor)
+#       JOBS=N          suites at a time (default: one more than processors)
 #       RUNNER=COMMAND  runs each program, such as an emulator
 # Prints each failing test with its output, reasons to skip tests, the ten suites of the most
 # processor time, and totals. The longest of the previous run begin first.
@@ -65,7 +65,7 @@ touch "$previous"
 awk 'FILENAME != ARGV[2] { last[$2 " " $3] = $1; next }
      { print ($0 in last) ? last[$0] : 1e9, $0 }' "$previous" "$folder/suites" |
     sort -rn | cut -d' ' -f2- |
-    xargs -P "${JOBS:-$(nproc)}" -L 1 \
+    xargs -P "${JOBS:-$(($(nproc) + 1))}" -L 1 \
         sh -c '"$1" --one "$2" "$4" "$5" $3' - "$0" "$folder" "$options"
 
 set +f
