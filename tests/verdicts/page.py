@@ -25,8 +25,8 @@ A verdict holds for the named version in the named configuration, on the named f
 only about the *distribution of the text*: it says nothing about speed, or about parts of the engine
 that were not run. [PASS, FAIL and LOSSY](conformance.md#verdicts): a lossless sampler gets FAIL
 with a probability of at most one in a million; PASS means that the TV in the table would have been
-found in a round's first token with a probability of .9. LOSSY is a difference that the software's
-own documentation announces.
+found with a probability of .9, in a round's first token or, where a whole loop ran, in its text.
+LOSSY is a difference that the software's own documentation announces.
 """
 
 
