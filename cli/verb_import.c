@@ -185,8 +185,8 @@ const spec_fields spec_verb_import_options = {
     .doc =
     "write a model or a draft head of a Hugging Face folder as GGUF\vFOLDER has config.json and "
     "*.safetensors (or shards with their index). Models of type llama, mistral, qwen2, qwen3, "
-    "qwen3_moe, gemma3 (its text) and gpt_oss are read, with tokenizer.json as the vocabulary; "
-    "weights keep their type. With --target, FOLDER holds a draft head for that model: Medusa, or "
+    "qwen3_moe, qwen3_next, qwen3_5 and qwen3_5_moe (their text), gemma3 (its text) and gpt_oss "
+    "are read, with tokenizer.json as the vocabulary; weights keep their type. With --target, FOLDER holds a draft head for that model: Medusa, or "
     "EAGLE-1 and EAGLE-3 as their authors, SpecForge and speculators store them. The file appears "
     "only when it is complete.\n"
     "\n"
