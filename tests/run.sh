@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Run test programs, suite by suite, one process per processor.
+# Runs test programs suite by suite, one more at a time than there are processors: some wait.
 #   tests/run.sh [--only PATTERN,...] [--tag TAG,...] [--skip-tag TAG,...] PROGRAM...
 #       JOBS=N          suites at a time (default: one more than processors)
 #       RUNNER=COMMAND  runs each program, such as an emulator

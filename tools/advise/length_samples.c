@@ -334,8 +334,8 @@ static double drawn_widening(const spec_length_plan *plan, const double *of_run,
                 (own + its));
 }
 
-/* Returns a quantile of a row of values, as gsl_stats_quantile_from_sorted_data() has it. It
- * rearranges the row. */
+/* Returns the same as gsl_stats_quantile_from_sorted_data() without sorting: the row is rearranged
+ * only as far as needed. */
 static double quantile(double *row, double chance)
 {
     const double at = chance * (ROWS - 1);

@@ -3,10 +3,11 @@
 
 #include "tools/advise/readers/log_fields.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The numbers that the lines print. A run keeps those before SHARE. */
-enum { TOKENS, SECONDS, LENGTH, PREDICTED, DRAFTED, ACCEPTED, SHARE };
+enum { TOKENS, SECONDS, LENGTH, PREDICTED, DRAFTED, ACCEPTED, SHARE = SPEC_LLAMACPP_RUN_NUMBERS };
 
 static const spec_log_field fields[] = {
     {"decoded ", "tokens in", SPEC_LOG_COUNT, false, TOKENS},
@@ -61,7 +62,7 @@ static int check_share(const spec_llamacpp_run *run, const spec_log_numbers *lin
     if (fabs(line->value[SHARE] - share) <=
         spec_log_scan_half_unit(line->decimals[SHARE]) + 1e-5 * share)
         return GSL_SUCCESS;
-    return spec_log_bad(record, error, "accept: expected %.3f%% of n_accept and n_drafted", share);
+    return spec_log_bad(record, error, "accept: expected %.3f%%, n_accept over n_drafted", share);
 }
 
 static void find_rounds(spec_observation *observation, unsigned *gaps, const spec_llamacpp_run *run)

@@ -71,7 +71,7 @@ TEST(malformed_lines_say_what_was_expected)
          "n_drafted = 730\nn_accept  = 526",
          "x:4: n_predict: expected the 672 tokens decoded, not 673"},
         {"n_predict = 673\nn_drafted = 730\nn_accept  = 526\naccept    = 73.055%",
-         "x:4: accept: expected 72.055% of n_accept and n_drafted"},
+         "x:4: accept: expected 72.055%, n_accept over n_drafted"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);
