@@ -53,6 +53,13 @@ TEST(a_run_without_whole_drafts_leaves_its_rounds_open)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES | SPEC_LOG_TREE);
 }
 
+TEST(a_run_without_tokens_is_no_request)
+{
+    read_lines_of(&r, format, "n_predict = 0\nn_drafted = 0\nn_accept  = 0\n" RUN, -1);
+    assert_int_equal(r.n, 1);
+    assert_same(r.observation[0].emitted, 673.0);
+}
+
 TEST(malformed_lines_say_what_was_expected)
 {
     static const char *const cases[][2] = {
