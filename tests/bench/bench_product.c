@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/backend.h"
 #include "models/transformer/kernels/bandwidth.h"
-#include "base/cpu.h"
 #include "tests/bench/bench.h"
-#include "tests/bench/byte_peak.h"
+#include "tests/bench/peak.h"
 #include "tests/support/contexts.h"
 #include "tests/support/random_blocks.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,10 +65,7 @@ static uint64_t read_memory(void *state, uint64_t n)
 static const char *open_peak(void **ret_state, const void *setup)
 {
     (void)ret_state, (void)setup;
-#if defined(__x86_64__)
-    if (spec_cpu_isa() >= SPEC_ISA_AVX2) return NULL;
-#endif
-    return "neither AVX2 nor VNNI";
+    return peak_missing();
 }
 
 static void close_peak(void *state)
@@ -78,18 +73,11 @@ static void close_peak(void *state)
     (void)state;
 }
 
-typedef struct {
-    uint64_t (*peak)(int32_t *ret_sink, uint64_t operations);
-    uint64_t operations; /* per chunk */
-    atomic_int sink;
-} peak_job;
-
 static void peak_chunk(void *job, int chunk)
 {
-    peak_job *const j = job;
-    int32_t sink = chunk;
-    j->peak(&sink, j->operations);
-    atomic_fetch_xor_explicit(&j->sink, sink, memory_order_relaxed);
+    const uint64_t *const operations = job;
+    (void)chunk;
+    peak_bytes(*operations);
 }
 
 /* As many chunks as passes have, for all threads of the pool. */
@@ -97,14 +85,11 @@ static uint64_t run_peak(void *state, uint64_t n)
 {
     enum { CHUNKS = 64 };
     (void)state;
-    peak_job job = {.peak = byte_peak_avx2, .operations = n / CHUNKS + 1};
-#if defined(__x86_64__)
-    if (spec_cpu_isa() >= SPEC_ISA_VNNI) job.peak = byte_peak_vnni;
-#endif
+    uint64_t operations = n / CHUNKS + 1;
     spec_thread_pool *const locked = spec_thread_pool_try_lock(spec_test_pool(0));
-    spec_thread_pool_run(locked, peak_chunk, &job, CHUNKS);
+    spec_thread_pool_run(locked, peak_chunk, &operations, CHUNKS);
     spec_thread_pool_unlock(locked);
-    return CHUNKS * job.operations;
+    return CHUNKS * operations;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
