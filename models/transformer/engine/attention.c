@@ -15,9 +15,11 @@ enum {
     BLOCK = SPEC_VECTOR_BLOCK,
     ROW = SPEC_VECTOR_ROW,
     LANES = SPEC_VECTOR_LANES, /* keys of a tile */
-    ROWS_WIDENED = 32,         /* rows of 16-bit numbers that are converted to floats at a time */
-    QUERIES = 64,              /* the most queries that share a block while it is in the caches */
-    QUERIES_LEAST = 8,         /* we halve them, down to this many, to keep more threads busy */
+    ROWS_AT_ONCE = 32,         /* keys or values that all queries of a unit use in turn */
+    QUERIES_FEW = 4, /* so few read floats in the order of memory, and as fast: the processor's own
+                        prefetching is then better than ours */
+    QUERIES = 64,    /* the most queries that share a block while it is in the caches */
+    QUERIES_LEAST = 8,   /* we halve them, down to this many, to keep more threads busy */
     QUERIES_SPLIT = 256, /* if there are at most this many queries, each piece of a unit becomes a
                             separate job */
     PART_UNITS = 3,      /* how many units a chunk then has; their keys are adjacent in memory */
@@ -55,23 +57,24 @@ typedef struct {
     sight blocks; /* of all columns */
 } work;
 
+/* What a column sees, and how many positions of it, from the first on, are in the slots of the same
+ * number: its text, and the nodes that follow it without a gap. */
+typedef struct {
+    sight seen;
+    int straight_end;
+} view;
+
 typedef struct {
     int kv_head;
     int first, columns; /* its columns, as indices in the batch */
     int head, heads;    /* its heads, as indices in the group */
+    view view[QUERIES]; /* (columns) */
 } unit;
 
 /* The partial result of a unit's queries: over its pieces so far, or over one of them. */
 typedef struct {
     float mixed[QUERIES * SPEC_HEAD_DIM_MAX], largest[QUERIES], sum[QUERIES];
 } mixture;
-
-static unit unit_of(const work *w, int i)
-{
-    const int head = i % w->parts * w->heads, first = i / w->parts % w->tiles * w->columns;
-    return (unit){i / w->parts / w->tiles, first, spec_int_min(w->columns, w->batch->n - first),
-                  head, spec_int_min(w->heads, w->group - head)};
-}
 
 static int size_of(span s)
 {
@@ -104,12 +107,6 @@ static span blocks_over(span positions)
     return (span){positions.begin / BLOCK, spec_int_ceil_div(positions.end, BLOCK)};
 }
 
-static sight blocks_of_column(const work *w, int u)
-{
-    const sight seen = seen_by(w, u);
-    return (sight){{blocks_over(seen.part[0]), blocks_over(seen.part[1])}};
-}
-
 /* Returns both spans and what lies between them. An empty one does not count. */
 static span hull_of(span a, span b)
 {
@@ -118,12 +115,13 @@ static span hull_of(span a, span b)
     return (span){spec_int_min(a.begin, b.begin), spec_int_max(a.end, b.end)};
 }
 
-static sight blocks_of(const work *w, int first, int columns)
+/* Returns the blocks of all columns. */
+static sight blocks_of(const work *w)
 {
-    sight all = blocks_of_column(w, first);
-    for (int u = first + 1; u < first + columns; u++) {
-        const sight own = blocks_of_column(w, u);
-        for (int i = 0; i < 2; i++) all.part[i] = hull_of(all.part[i], own.part[i]);
+    sight all = {{{0, 0}, {0, 0}}};
+    for (int u = 0; u < w->batch->n; u++) {
+        const sight seen = seen_by(w, u);
+        for (int i = 0; i < 2; i++) all.part[i] = hull_of(all.part[i], blocks_over(seen.part[i]));
     }
     return all;
 }
@@ -154,28 +152,42 @@ static piece piece_of(const work *w, int number)
     return (piece){number, part, w->blocks.part[part].begin + number - part * before};
 }
 
-static bool has(const sight *blocks, const piece *p)
+static int straight_end(const spec_batch *batch, int u)
 {
-    const span own = blocks->part[p->part];
-    return own.begin <= p->block && p->block < own.end;
-}
-
-/* Returns the positions of a piece that a column sees. */
-static span seen_in(const work *w, int u, const piece *p)
-{
-    return within(seen_by(w, u).part[p->part], p->block);
-}
-
-/* Returns how many positions of a column, from the first on, are in the slots of the same number:
- * its text, and the nodes that follow it without a gap. */
-static int straight_end(const work *w, int u)
-{
-    const spec_batch *batch = w->batch;
     const int past = batch->past[u], *path = batch->path + batch->path_begin[u],
               n = batch->path_begin[u + 1] - batch->path_begin[u];
     int i = 0;
     while (i < n && path[i] == past + i) i++;
     return past + i;
+}
+
+static void take_unit(unit *of, const work *w, int i)
+{
+    of->kv_head = i / w->parts / w->tiles;
+    of->first = i / w->parts % w->tiles * w->columns;
+    of->columns = spec_int_min(w->columns, w->batch->n - of->first);
+    of->head = i % w->parts * w->heads;
+    of->heads = spec_int_min(w->heads, w->group - of->head);
+    for (int c = 0; c < of->columns; c++)
+        of->view[c] = (view){seen_by(w, of->first + c), straight_end(w->batch, of->first + c)};
+}
+
+/* Returns the positions of a piece that a column of a unit sees. */
+static span seen_in(const unit *of, int column, const piece *p)
+{
+    return within(of->view[column].seen.part[p->part], p->block);
+}
+
+static bool sees(const unit *of, int column, const piece *p)
+{
+    return size_of(seen_in(of, column, p)) > 0;
+}
+
+static bool any_sees(const unit *of, const piece *p)
+{
+    for (int c = 0; c < of->columns; c++)
+        if (sees(of, c, p)) return true;
+    return false;
 }
 
 static void take_queries(float *query, const work *w, const unit *of)
@@ -192,49 +204,60 @@ static void take_queries(float *query, const work *w, const unit *of)
 }
 
 /* Returns the positions of a piece that a column sees in the slots of the same number. */
-static span straight_in(const work *w, int u, const piece *p)
+static span straight_in(const unit *of, int column, const piece *p)
 {
-    const span seen = seen_in(w, u, p);
-    return (span){seen.begin, spec_int_max(seen.begin, spec_int_min(seen.end, straight_end(w, u)))};
+    const span seen = seen_in(of, column, p);
+    const int end = spec_int_min(seen.end, of->view[column].straight_end);
+    return (span){seen.begin, spec_int_max(seen.begin, end)};
 }
 
 /* Returns the positions that all columns of a unit see or, without `all`, that at least one column
  * sees. */
-static span straight_of(const work *w, const unit *of, const piece *p, bool all)
+static span straight_of(const unit *of, const piece *p, bool all)
 {
-    span found = straight_in(w, of->first, p);
-    for (int u = of->first + 1; u < of->first + of->columns; u++) {
-        const span own = straight_in(w, u, p);
+    span found = straight_in(of, 0, p);
+    for (int c = 1; c < of->columns; c++) {
+        const span own = straight_in(of, c, p);
         found = all ? (span){spec_int_max(found.begin, own.begin), spec_int_min(found.end, own.end)}
                     : hull_of(found, own);
     }
     return within(found, p->block);
 }
 
-/* Room to convert 16-bit numbers to floats, a few rows at a time, which then stay in the
- * first-level cache. */
+/* Keys or values of a few positions as floats, and those that follow them in memory. */
 typedef struct {
-    float number[ROWS_WIDENED * SPEC_HEAD_DIM_MAX];
-} room;
+    const float *number;
+    spec_vector_ahead next;
+    float widened[ROWS_AT_ONCE * SPEC_HEAD_DIM_MAX]; /* stays in the first-level cache */
+} few_rows;
 
-/* Returns numbers first..first+n-1 of a block's keys or values as floats, n at most a room. */
-static const float *floats_of(room *to, const work *w, const void *numbers, int first, int n)
+/* Takes numbers first..first+n-1 of a block's keys or values, for `queries` queries. */
+static void take_rows(few_rows *rows, const work *w, int queries, const void *numbers, size_t first,
+                      size_t n)
 {
-    if (w->kv->type == SPEC_TENSOR_F32) return (const float *)numbers + first;
-    w->a->kernels->widen(to->number, (const uint16_t *)numbers + first, w->kv->type, n);
-    return to->number;
+    const bool are_floats = w->kv->type == SPEC_TENSOR_F32;
+    const size_t size = are_floats ? sizeof(float) : sizeof(uint16_t);
+    const unsigned char *const from = (const unsigned char *)numbers + first * size;
+    rows->next =
+        (spec_vector_ahead){from + n * size, are_floats && queries <= QUERIES_FEW ? 0 : n * size};
+    rows->number = (const float *)(const void *)from;
+    if (are_floats) return;
+    w->a->kernels->widen(rows->widened, (const uint16_t *)(const void *)from, w->kv->type, (int)n);
+    rows->number = rows->widened;
 }
 
 /* Computes the scores of `queries` queries and tiles first..end-1 of a block. */
 static void score_tiles(const work *w, float *score, const float *query, int queries,
                         const void *keys, int first, int end)
 {
-    const int step = w->kv->type == SPEC_TENSOR_F32 ? spec_int_max(1, end - first) : 1,
-              numbers = LANES * w->width;
-    room widened;
-    for (int tile = first; tile < end; tile += step)
-        w->a->kernels->score(score + tile * LANES, query, queries, w->width,
-                             floats_of(&widened, w, keys, tile * numbers, numbers), step);
+    const size_t numbers = LANES * (size_t)w->width;
+    few_rows rows;
+    for (int tile = first; tile < end; tile += ROWS_AT_ONCE / LANES) {
+        const int n = spec_int_min(ROWS_AT_ONCE / LANES, end - tile);
+        take_rows(&rows, w, queries, keys, (size_t)tile * numbers, (size_t)n * numbers);
+        w->a->kernels->score(score + tile * LANES, query, queries, w->width, rows.number, n,
+                             rows.next);
+    }
 }
 
 /* Mixes positions `at` of a block into the sums of some queries, whose weights begin with the
@@ -242,12 +265,12 @@ static void score_tiles(const work *w, float *score, const float *query, int que
 static void mix_rows(const work *w, float *mixed, const float *weight, int queries,
                      const void *values, span at)
 {
-    const int most = w->kv->type == SPEC_TENSOR_F32 ? BLOCK : ROWS_WIDENED;
-    room widened;
-    for (int t = at.begin; t < at.end; t += most) {
-        const int n = spec_int_min(most, at.end - t);
-        w->a->kernels->mix(mixed, weight + t, queries, w->width,
-                           floats_of(&widened, w, values, t * w->width, n * w->width), n);
+    const size_t width = (size_t)w->width;
+    few_rows rows;
+    for (int t = at.begin; t < at.end; t += ROWS_AT_ONCE) {
+        const int n = spec_int_min(ROWS_AT_ONCE, at.end - t);
+        take_rows(&rows, w, queries, values, (size_t)t * width, (size_t)n * width);
+        w->a->kernels->mix(mixed, weight + t, queries, w->width, rows.number, n, rows.next);
     }
 }
 
@@ -276,10 +299,10 @@ typedef struct {
     span before, behind, nodes;
 } own_positions;
 
-static own_positions own_of(const work *w, int u, const piece *p, span common)
+static own_positions own_of(const unit *of, int column, const piece *p, span common)
 {
-    const span seen = seen_in(w, u, p);
-    const int straight = straight_in(w, u, p).end;
+    const span seen = seen_in(of, column, p);
+    const int straight = straight_in(of, column, p).end;
     const int before = spec_int_max(seen.begin, spec_int_min(straight, common.begin)),
               behind = spec_int_max(before, common.end);
     return (own_positions){
@@ -306,7 +329,8 @@ static void score_nodes(const work *w, const unit *of, float *score, const float
     for (int t = nodes.begin; t < nodes.end; t += LANES) {
         const int n = spec_int_min(LANES, nodes.end - t);
         collect_nodes(&tile, w, of->kv_head, u, t, t + n);
-        w->a->kernels->score(found, query, of->heads, w->width, tile.key, 1);
+        w->a->kernels->score(found, query, of->heads, w->width, tile.key, 1,
+                             (spec_vector_ahead){0});
         for (int h = 0; h < of->heads; h++)
             memcpy(score + h * ROW + t - begin, found + h * ROW, (size_t)n * sizeof *found);
     }
@@ -319,7 +343,8 @@ static void mix_nodes(const work *w, const unit *of, float *mixed, const float *
     for (int t = nodes.begin; t < nodes.end; t += LANES) {
         const int n = spec_int_min(LANES, nodes.end - t);
         collect_nodes(&tile, w, of->kv_head, u, t, t + n);
-        w->a->kernels->mix(mixed, weight + t - begin, of->heads, w->width, tile.value, n);
+        w->a->kernels->mix(mixed, weight + t - begin, of->heads, w->width, tile.value, n,
+                           (spec_vector_ahead){0});
     }
 }
 
@@ -335,7 +360,7 @@ static void attend_piece(const work *w, const unit *of, const float *query, mixt
 {
     const int begin = p->block * BLOCK, width = w->width, heads = of->heads;
     const void *keys, *values;
-    const span common = straight_of(w, of, p, true), some = straight_of(w, of, p, false);
+    const span common = straight_of(of, p, true), some = straight_of(of, p, false);
     float weight[QUERIES * ROW];
     own_positions own[QUERIES];
 
@@ -345,11 +370,11 @@ static void attend_piece(const work *w, const unit *of, const float *query, mixt
     memset(to->mixed, 0, (size_t)(of->columns * heads * width) * sizeof to->mixed[0]);
     for (int i = 0; i < of->columns; i++) {
         const int u = of->first + i, at = i * heads;
-        own[i] = own_of(w, u, p, common);
+        own[i] = own_of(of, i, p, common);
         score_nodes(w, of, weight + at * ROW, query + at * width, u, own[i].nodes, begin);
         for (int h = 0; h < heads; h++)
             weigh(w->a->kernels, &to->largest[at + h], &to->sum[at + h], weight + (at + h) * ROW,
-                  seen_in(w, u, p), begin);
+                  seen_in(of, i, p), begin);
         mix_rows(w, to->mixed + at * width, weight + at * ROW, heads, values,
                  moved(own[i].before, begin));
     }
@@ -364,15 +389,13 @@ static void attend_piece(const work *w, const unit *of, const float *query, mixt
 }
 
 /* Merges the next piece of a query into the previous ones. */
-static void join(float *mixed, float *largest, float *sum, const float *next, float next_largest,
-                 float next_sum, int width)
+static void join(const work *w, float *mixed, float *largest, float *sum, const float *next,
+                 float next_largest, float next_sum)
 {
-    const float both = next_largest > *largest ? next_largest : *largest;
-    const float before = spec_vector_exp(*largest - both),
-                now = spec_vector_exp(next_largest - both);
-    for (int d = 0; d < width; d++) mixed[d] = mixed[d] * before + next[d] * now;
-    *sum = *sum * before + next_sum * now;
-    *largest = both;
+    float factor[LANES] = {*largest, next_largest}, unused;
+    w->a->kernels->weigh(largest, &unused, factor, 2);
+    for (int d = 0; d < w->width; d++) mixed[d] = mixed[d] * factor[0] + next[d] * factor[1];
+    *sum = *sum * factor[0] + next_sum * factor[1];
 }
 
 /* Returns the index of query q of a unit among all heads of all columns. */
@@ -401,13 +424,11 @@ static void put(const work *w, const unit *of, int q, const float *mixed, float 
 static void add_piece(const work *w, const unit *of, mixture *so_far, const mixture *last, int q,
                       const piece *p)
 {
-    const sight blocks = blocks_of_column(w, of->first + q / of->heads);
     float *mixed = so_far->mixed + q * w->width;
     const float *next = last->mixed + q * w->width;
-    if (!has(&blocks, p)) return;
+    if (!sees(of, q / of->heads, p)) return;
     if (so_far->sum[q] != 0.0f) {
-        join(mixed, &so_far->largest[q], &so_far->sum[q], next, last->largest[q], last->sum[q],
-             w->width);
+        join(w, mixed, &so_far->largest[q], &so_far->sum[q], next, last->largest[q], last->sum[q]);
         return;
     }
     memcpy(mixed, next, (size_t)w->width * sizeof *mixed);
@@ -421,8 +442,8 @@ static void attend_units(void *job, int chunk)
     const work *w = job;
     for (int i = chunk * w->units_a_chunk;
          i < spec_int_min((chunk + 1) * w->units_a_chunk, w->units); i++) {
-        const unit of = unit_of(w, i);
-        const sight blocks = blocks_of(w, of.first, of.columns);
+        unit of;
+        take_unit(&of, w, i);
         const int queries = of.columns * of.heads;
         float query[QUERIES * SPEC_HEAD_DIM_MAX];
         mixture so_far, mixed;
@@ -430,7 +451,7 @@ static void attend_units(void *job, int chunk)
         take_queries(query, w, &of);
         for (int n = 0; n < n_pieces(w); n++) {
             const piece p = piece_of(w, n);
-            if (!has(&blocks, &p)) continue;
+            if (!any_sees(&of, &p)) continue;
             attend_piece(w, &of, query, &mixed, &p);
             for (int q = 0; q < queries; q++) add_piece(w, &of, &so_far, &mixed, q, &p);
         }
@@ -457,10 +478,10 @@ static void attend_parts(void *job, int chunk)
     const piece p = piece_of(w, chunk / chunks);
     mixture mixed;
     for (int i = first; i < spec_int_min(first + w->units_a_chunk, w->units); i++) {
-        const unit of = unit_of(w, i);
+        unit of;
+        take_unit(&of, w, i);
         float query[QUERIES * SPEC_HEAD_DIM_MAX];
-        const sight blocks = blocks_of(w, of.first, of.columns);
-        if (!has(&blocks, &p)) continue;
+        if (!any_sees(&of, &p)) continue;
         take_queries(query, w, &of);
         attend_piece(w, &of, query, &mixed, &p);
         for (int q = 0; q < of.columns * of.heads; q++) {
@@ -474,19 +495,19 @@ static void attend_parts(void *job, int chunk)
 
 static void join_parts(const work *w, int i)
 {
-    const unit of = unit_of(w, i);
+    unit of;
+    take_unit(&of, w, i);
     for (int q = 0; q < of.columns * of.heads; q++) {
-        const sight blocks = blocks_of_column(w, of.first + q / of.heads);
         float *so_far = NULL;
         for (int n = 0; n < n_pieces(w); n++) {
             const piece p = piece_of(w, n);
             float *next = partial_of(w, &of, q, &p);
-            if (!has(&blocks, &p)) continue;
+            if (!sees(&of, q / of.heads, &p)) continue;
             if (so_far == NULL)
                 so_far = next;
             else
-                join(so_far, &so_far[w->width], &so_far[w->width + 1], next, next[w->width],
-                     next[w->width + 1], w->width);
+                join(w, so_far, &so_far[w->width], &so_far[w->width + 1], next, next[w->width],
+                     next[w->width + 1]);
         }
         put(w, &of, q, so_far, so_far[w->width], so_far[w->width + 1]);
     }
@@ -518,7 +539,7 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
         const sight seen = seen_by(&w, u);
         longest = spec_int_max(longest, size_of(seen.part[0]) + size_of(seen.part[1]));
     }
-    w.blocks = blocks_of(&w, 0, batch->n);
+    w.blocks = blocks_of(&w);
     const int pieces = n_pieces(&w);
     const bool split =
         pieces > 1 && pieces <= attention->blocks && batch->n * attention->n_heads <= QUERIES_SPLIT;

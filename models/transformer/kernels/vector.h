@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vector: the operations of a pass other than matrix products, on plain arrays.
  * One reference version defines the results, and the kernels for vector instructions equal it bit
- * for bit. Sums run in 16 lanes, lane l taking elements l, 16 + l, ... in turn; then lanes 8, 4, 2
- * and 1 apart are added. Exponentials use our own polynomials, so that they are the same
- * everywhere. */
+ * for bit. Sums of which nothing else is said run in 16 lanes, lane l taking elements l, 16 + l,
+ * ... in turn; then lanes 8, 4, 2 and 1 apart are added. Exponentials use our own polynomials, so
+ * that they are the same everywhere. */
 #ifndef SPECLAB_VECTOR_H
 #define SPECLAB_VECTOR_H
 
@@ -20,6 +20,13 @@ enum {
     SPEC_VECTOR_EXPS = 512   /* the most exponentials in one sum */
 };
 
+/* Memory that will be read soon. Kernels prefetch it while they compute; the address may be
+ * invalid. */
+typedef struct {
+    const void *from;
+    size_t bytes;
+} spec_vector_ahead;
+
 typedef struct {
     /* y_i = (x_i s) gain_i with s = float of 1 / sqrt(mean(x^2) + eps), the mean in double. All
      * (n); y may be x. */
@@ -32,16 +39,18 @@ typedef struct {
 
     /* The three steps of attention by `heads` queries to at most SPEC_VECTOR_BLOCK positions, with
      * fused products:
-     *   score_t = sum_d query_d key_td, over all positions of the tiles
+     *   score_t = sum_d query_d key_td, over all positions of the tiles: even d and odd d, each
+     *             ascending, then their two sums are added
      *   weight_t = exp(score_t - largest), in place of the scores; sum = sum_t weight_t
      *   mixed += sum_t weight_t value_t, t ascending
      * The largest ignores scores that are NaN. score, weight (heads, SPEC_VECTOR_ROW); mixed,
      * query (heads, width); key (tiles, width, 16), where a tile is 16 positions; value (n, width);
      * width a multiple of 16. */
     void (*score)(float *score, const float *query, int heads, int width, const float *key,
-                  int tiles);
+                  int tiles, spec_vector_ahead ahead);
     void (*weigh)(float *ret_largest, float *ret_sum, float *score, int n);
-    void (*mix)(float *mixed, const float *weight, int heads, int width, const float *value, int n);
+    void (*mix)(float *mixed, const float *weight, int heads, int width, const float *value, int n,
+                spec_vector_ahead ahead);
 
     /* Convert n floats from and to 16 bits, F16 or BF16; n a multiple of 16. */
     void (*widen)(float *to, const uint16_t *from, spec_tensor_type type, int n);

@@ -29,6 +29,14 @@ typedef __m256d doubles;
 /* a b - c in even lanes, a b + c in odd ones */
 #define fused_minus_plus _mm256_fmaddsub_ps
 
+/* Returns the largest lane; none may be NaN. */
+static inline float highest(floats x)
+{
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1)),
+                 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
 static inline floats exchanged(floats x)
 {
     return _mm256_permute_ps(x, 0xb1);

@@ -18,6 +18,7 @@ typedef __m512d doubles;
 #define over _mm512_div_ps
 #define larger _mm512_max_ps /* returns the second operand if either is NaN */
 #define smaller _mm512_min_ps
+#define highest _mm512_reduce_max_ps /* the largest lane; none may be NaN */
 #define load_double _mm512_loadu_pd
 #define store_double _mm512_storeu_pd
 #define all_double _mm512_set1_pd

@@ -16,6 +16,7 @@ typedef float64x2_t doubles;
 #define times vmulq_f32
 #define over vdivq_f32
 #define smaller vminq_f32 /* of a constant and a number; keeps NaN */
+#define highest vmaxvq_f32 /* the largest lane; none may be NaN */
 #define load_double vld1q_f64
 #define store_double vst1q_f64
 #define all_double vdupq_n_f64

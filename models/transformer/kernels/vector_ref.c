@@ -72,15 +72,15 @@ static void rotate(float *head, const float *cosine, const float *sine, spec_rop
 }
 
 static void score(float *ret_score, const float *query, int heads, int width, const float *key,
-                  int tiles)
+                  int tiles, spec_vector_ahead ahead)
 {
+    (void)ahead;
     for (int h = 0; h < heads; h++, query += width, ret_score += SPEC_VECTOR_ROW)
         for (int t = 0; t < LANES * tiles; t++) {
             const float *k = key + t / LANES * width * LANES + t % LANES;
-            float lane[LANES] = {0};
-            for (int d = 0; d < width; d++)
-                lane[d % LANES] = fmaf(query[d], k[d * LANES], lane[d % LANES]);
-            ret_score[t] = tree(lane);
+            float sum[2] = {0.0f, 0.0f};
+            for (int d = 0; d < width; d++) sum[d % 2] = fmaf(query[d], k[d * LANES], sum[d % 2]);
+            ret_score[t] = sum[0] + sum[1];
         }
 }
 
@@ -96,8 +96,10 @@ static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
     *ret_sum = tree(lane);
 }
 
-static void mix(float *mixed, const float *weight, int heads, int width, const float *value, int n)
+static void mix(float *mixed, const float *weight, int heads, int width, const float *value, int n,
+                spec_vector_ahead ahead)
 {
+    (void)ahead;
     for (int h = 0; h < heads; h++, mixed += width, weight += SPEC_VECTOR_ROW)
         for (int t = 0; t < n; t++)
             for (int d = 0; d < width; d++)

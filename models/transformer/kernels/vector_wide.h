@@ -14,9 +14,9 @@ enum {
     PARTS_DOUBLE = LANES / DOUBLES,
     /* queries whose sums are in registers at a time; AVX2 has only 16 registers */
     QUERIES = FLOATS == 8 ? 2 : 4,
-    GROUP = 4,                     /* vectors of a value that they mix at a time */
-    WIDENED_AHEAD = 1 << 11,       /* bytes of prefetch distance of 16-bit numbers */
-    TILE = 32 /* positions whose values stay in the first-level cache while all heads mix them */
+    VECTORS = 2, /* vectors of keys whose scores they compute at a time */
+    GROUP = 4,   /* vectors of a value that they mix at a time */
+    EXPS = 4     /* vectors whose exponentials are computed at a time */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -28,16 +28,31 @@ INLINE const float *padded(float *room, const float *x, int n, float fill)
     return room;
 }
 
+/* Replaces n vectors by their exponentials, step by step: while one waits for a result, the others
+ * compute. */
+INLINE void exp_vectors(floats *x, int n)
+{
+    floats shifted[EXPS], r[EXPS], sum[EXPS];
+    for (int v = 0; v < n; v++) {
+        x[v] = smaller(all(SPEC_EXP_MOST), larger(all(SPEC_EXP_LEAST), x[v]));
+        shifted[v] = fused(x[v], all(SPEC_EXP_STEPS), all(SPEC_EXP_ROUND));
+    }
+    for (int v = 0; v < n; v++) {
+        const floats k = minus(shifted[v], all(SPEC_EXP_ROUND));
+        r[v] = fused(k, all(-SPEC_EXP_STEP_REST), fused(k, all(-SPEC_EXP_STEP), x[v]));
+        sum[v] = all(spec_exp_term[0]);
+    }
+    for (int i = 1; i < SPEC_EXP_TERMS; i++)
+        for (int v = 0; v < n; v++) sum[v] = fused(sum[v], r[v], all(spec_exp_term[i]));
+    for (int v = 0; v < n; v++) sum[v] = fused(sum[v], times(r[v], r[v]), r[v]);
+    for (int v = 0; v < n; v++)
+        x[v] = times(times(plus(sum[v], all(1.0f)), half_power(shifted[v])), all(2.0f));
+}
+
 INLINE floats exp_floats(floats x)
 {
-    x = smaller(all(SPEC_EXP_MOST), larger(all(SPEC_EXP_LEAST), x));
-    const floats shifted = fused(x, all(SPEC_EXP_STEPS), all(SPEC_EXP_ROUND)),
-                 k = minus(shifted, all(SPEC_EXP_ROUND));
-    const floats r = fused(k, all(-SPEC_EXP_STEP_REST), fused(k, all(-SPEC_EXP_STEP), x));
-    floats sum = all(spec_exp_term[0]);
-    for (int i = 1; i < SPEC_EXP_TERMS; i++) sum = fused(sum, r, all(spec_exp_term[i]));
-    sum = plus(fused(sum, times(r, r), r), all(1.0f));
-    return times(times(sum, half_power(shifted)), all(2.0f));
+    exp_vectors(&x, 1);
+    return x;
 }
 
 INLINE doubles exp_doubles(doubles x)
@@ -96,46 +111,38 @@ static void rotate(float *head, const float *cosine, const float *sine, spec_rop
     spec_vector_rotate_from(i, head, cosine, sine, pairs, head_dim);
 }
 
-/* Computes the scores of some queries and 16 keys. A vector holds one number of each key, so lanes
- * are added without shuffles: lane l and l + 8, then these sums 4, 2 and 1 apart. */
-INLINE void score_tile(float *score, const float *query, int groups, const float *key, int queries)
+/* Returns where the vth vector of the tiles' keys begins. */
+INLINE int key_offset(int v, int width)
 {
-    const int width = groups * LANES;
-    for (int p = 0; p < PARTS; p++, key += FLOATS, score += FLOATS) {
-        floats sum8[QUERIES], sum4[QUERIES], sum2[QUERIES];
-#pragma GCC unroll 8
-        for (int i = 0; i < LANES / 2; i++) {
-            const int l = (i & 1) * 4 + (i & 2) + (i & 4) / 4; /* 0, 4, 2, 6, 1, 5, 3, 7 */
-            floats low[QUERIES], high[QUERIES];
-            for (int q = 0; q < queries; q++) low[q] = high[q] = all(0.0f);
-#pragma GCC unroll 1
-            for (int d = l; d < width; d += LANES) {
-                const floats k = load(key + d * LANES), k8 = load(key + (d + LANES / 2) * LANES);
-                for (int q = 0; q < queries; q++) {
-                    const float *const at = query + q * width + d;
-                    low[q] = fused(all(at[0]), k, low[q]);
-                    high[q] = fused(all(at[LANES / 2]), k8, high[q]);
-                }
-            }
-            for (int q = 0; q < queries; q++) {
-                floats sum = plus(low[q], high[q]);
-                if (i % 2 == 0) {
-                    sum8[q] = sum;
-                    continue;
-                }
-                sum = plus(sum8[q], sum);
-                if (i % 4 == 1) {
-                    sum4[q] = sum;
-                    continue;
-                }
-                sum = plus(sum4[q], sum);
-                if (i == 3)
-                    sum2[q] = sum;
-                else
-                    store(score + q * SPEC_VECTOR_ROW, plus(sum2[q], sum));
+    return v / PARTS * width * LANES + v % PARTS * FLOATS;
+}
+
+/* Computes the scores of some queries and of VECTORS vectors of keys, or one. A vector holds one
+ * number of each key. */
+INLINE void score_keys(float *score, const float *query, int width, const float *key, int queries,
+                       int vectors)
+{
+    floats even[QUERIES][VECTORS], odd[QUERIES][VECTORS];
+    for (int q = 0; q < queries; q++)
+        for (int v = 0; v < vectors; v++) even[q][v] = odd[q][v] = all(0.0f);
+    for (int d = 0; d < width; d += 2) {
+        floats k[VECTORS], next[VECTORS];
+        for (int v = 0; v < vectors; v++) {
+            const float *const at = key + key_offset(v, width) + d * LANES;
+            k[v] = load(at);
+            next[v] = load(at + LANES);
+        }
+        for (int q = 0; q < queries; q++) {
+            const floats of = all(query[q * width + d]), of_next = all(query[q * width + d + 1]);
+            for (int v = 0; v < vectors; v++) {
+                even[q][v] = fused(of, k[v], even[q][v]);
+                odd[q][v] = fused(of_next, next[v], odd[q][v]);
             }
         }
     }
+    for (int q = 0; q < queries; q++)
+        for (int v = 0; v < vectors; v++)
+            store(score + q * SPEC_VECTOR_ROW + v * FLOATS, plus(even[q][v], odd[q][v]));
 }
 
 /* Returns how many of the queries h..heads-1 are computed together: a power of two. */
@@ -145,63 +152,65 @@ INLINE int together(int h, int heads)
     return left >= QUERIES ? QUERIES : left >= 2 ? 2 : 1;
 }
 
-/* Prefetches part of the next tile, the share of queries h..h+n-1, into the second-level cache. The
- * address may be invalid. */
-INLINE void fetch_share(const float *tile, int floats_of_tile, int h, int n, int heads)
+/* Prefetches into the second-level cache, of all lines ahead, the share of steps done..done+n-1 of
+ * `steps`. */
+INLINE void fetch_share(spec_vector_ahead ahead, int done, int n, int steps)
 {
-    const int lines = floats_of_tile / LANES;
-    const uintptr_t next = (uintptr_t)tile + (size_t)floats_of_tile * sizeof *tile;
-    for (int i = lines * h / heads; i < lines * (h + n) / heads; i++)
-        __builtin_prefetch((const void *)(next + (size_t)(i * LANES) * sizeof *tile), 0, 2);
-}
-
-INLINE void score_all(float *score, const float *query, int heads, int groups, const float *key,
-                      int tiles)
-{
-    const int width = groups * LANES;
-    for (int t = 0; t < tiles; t++, key += width * LANES, score += LANES)
-        for (int h = 0; h < heads; h += together(h, heads)) {
-            float *const to = score + h * SPEC_VECTOR_ROW;
-            const float *const from = query + h * width;
-            const int queries = together(h, heads);
-            fetch_share(key, width * LANES, h, queries, heads);
-            if (queries == QUERIES)
-                score_tile(to, from, groups, key, QUERIES);
-            else if (queries == 2)
-                score_tile(to, from, groups, key, 2);
-            else
-                score_tile(to, from, groups, key, 1);
-        }
+    const int lines = (int)(ahead.bytes / 64);
+    for (int i = lines * done / steps; i < lines * (done + n) / steps; i++)
+        __builtin_prefetch((const void *)((uintptr_t)ahead.from + (size_t)i * 64), 0, 2);
 }
 
 static void score(float *ret_score, const float *query, int heads, int width, const float *key,
-                  int tiles)
+                  int tiles, spec_vector_ahead ahead)
 {
-    switch (width / LANES) { /* loops of known width unroll */
-    case 4: score_all(ret_score, query, heads, 4, key, tiles); break;
-    case 8: score_all(ret_score, query, heads, 8, key, tiles); break;
-    default: score_all(ret_score, query, heads, width / LANES, key, tiles); break;
+    const int all_vectors = tiles * PARTS;
+    for (int v = 0; v < all_vectors; v += VECTORS) {
+        const float *const keys = key + key_offset(v, width);
+        const int vectors = all_vectors - v < VECTORS ? 1 : VECTORS;
+        for (int h = 0; h < heads; h += together(h, heads)) {
+            float *const to = ret_score + h * SPEC_VECTOR_ROW + v * FLOATS;
+            const float *const from = query + h * width;
+            const int queries = together(h, heads);
+            fetch_share(ahead, v * heads + h * vectors, queries * vectors, all_vectors * heads);
+            if (queries == QUERIES && vectors == VECTORS)
+                score_keys(to, from, width, keys, QUERIES, VECTORS);
+            else if (vectors == VECTORS && queries == 2)
+                score_keys(to, from, width, keys, 2, VECTORS);
+            else if (vectors == VECTORS)
+                score_keys(to, from, width, keys, 1, VECTORS);
+            else
+                for (int q = 0; q < queries; q++)
+                    score_keys(to + q * SPEC_VECTOR_ROW, from + q * width, width, keys, 1, 1);
+        }
+    }
+}
+
+/* Turns some vectors of scores into weights and adds these to the sums of the lanes. */
+INLINE void weigh_vectors(floats *sum, float *weight, floats largest, int vectors)
+{
+    floats e[EXPS];
+    for (int v = 0; v < vectors; v++) e[v] = minus(load(weight + v * FLOATS), largest);
+    exp_vectors(e, vectors);
+    for (int v = 0; v < vectors; v++) {
+        store(weight + v * FLOATS, e[v]);
+        sum[v % PARTS] = plus(sum[v % PARTS], e[v]);
     }
 }
 
 static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
 {
     floats largest = all(-INFINITY), sum[PARTS];
-    float room[LANES];
     for (int i = n; i % LANES != 0; i++) weight[i] = -INFINITY;
     for (int i = 0; i < n; i += LANES)
         for (int p = 0; p < PARTS; p++) largest = larger(load(weight + i + p * FLOATS), largest);
-    store(room, largest);
-    *ret_largest = room[0];
-    for (int l = 1; l < FLOATS; l++) *ret_largest = room[l] > *ret_largest ? room[l] : *ret_largest;
+    *ret_largest = highest(largest);
     largest = all(*ret_largest);
     for (int p = 0; p < PARTS; p++) sum[p] = all(0.0f);
-    for (int i = 0; i < n; i += LANES)
-        for (int p = 0; p < PARTS; p++) {
-            const floats e = exp_floats(minus(load(weight + i + p * FLOATS), largest));
-            store(weight + i + p * FLOATS, e);
-            sum[p] = plus(sum[p], e);
-        }
+    int i = 0;
+    for (; i + EXPS * FLOATS <= n; i += EXPS * FLOATS)
+        weigh_vectors(sum, weight + i, largest, EXPS);
+    for (; i < n; i += LANES) weigh_vectors(sum, weight + i, largest, PARTS);
     *ret_sum = added(sum);
 }
 
@@ -234,31 +243,25 @@ INLINE void mix_width(float *mixed, const float *weight, const float *value, siz
         mix_vectors(mixed + at, weight, value + at, width, n, queries, 1);
 }
 
-static void mix(float *mixed, const float *weight, int heads, int width, const float *value, int n)
+static void mix(float *mixed, const float *weight, int heads, int width, const float *value, int n,
+                spec_vector_ahead ahead)
 {
-    for (int begin = 0; begin < n; begin += TILE) {
-        const int size = n - begin < TILE ? n - begin : TILE;
-        const float *const values = value + (size_t)begin * (size_t)width;
-        for (int h = 0; h < heads; h += together(h, heads)) {
-            float *const to = mixed + h * width;
-            const float *const w = weight + h * SPEC_VECTOR_ROW + begin;
-            const int queries = together(h, heads);
-            fetch_share(values, size * width, h, queries, heads);
-            if (queries == QUERIES)
-                mix_width(to, w, values, (size_t)width, size, QUERIES);
-            else if (queries == 2)
-                mix_width(to, w, values, (size_t)width, size, 2);
-            else
-                mix_width(to, w, values, (size_t)width, size, 1);
-        }
+    for (int h = 0; h < heads; h += together(h, heads)) {
+        float *const to = mixed + h * width;
+        const float *const w = weight + h * SPEC_VECTOR_ROW;
+        const int queries = together(h, heads);
+        fetch_share(ahead, h, queries, heads);
+        if (queries == QUERIES)
+            mix_width(to, w, value, (size_t)width, n, QUERIES);
+        else if (queries == 2)
+            mix_width(to, w, value, (size_t)width, n, 2);
+        else
+            mix_width(to, w, value, (size_t)width, n, 1);
     }
 }
 
 static void widen(float *to, const uint16_t *from, spec_tensor_type type, int n)
 {
-    const uintptr_t ahead = (uintptr_t)from + WIDENED_AHEAD; /* possibly invalid */
-    for (size_t i = 0; i < (size_t)n * sizeof *from; i += 64)
-        __builtin_prefetch((const void *)(ahead + i), 0, 2);
     if (type == SPEC_TENSOR_BF16)
         spec_vector_widen_bf16(to, from, n);
     else
@@ -329,7 +332,7 @@ static void cap(float *x, float most, int n)
 static bool largest_of(float *ret_largest, const float *x, int n)
 {
     floats largest[4], zero[4]; /* x - x is NaN if x is infinite or NaN */
-    float room[LANES], found[LANES], zeros[LANES];
+    float room[LANES], zeros[LANES];
     for (int k = 0; k < 4; k++) {
         largest[k] = all(x[0]);
         zero[k] = all(0.0f);
@@ -346,14 +349,10 @@ static bool largest_of(float *ret_largest, const float *x, int n)
         largest[0] = larger(v, largest[0]);
         zero[0] = plus(zero[0], minus(v, v));
     }
-    store(found, larger(larger(largest[0], largest[1]), larger(largest[2], largest[3])));
+    *ret_largest = highest(larger(larger(largest[0], largest[1]), larger(largest[2], largest[3])));
     store(zeros, plus(plus(zero[0], zero[1]), plus(zero[2], zero[3])));
     bool finite = true;
-    *ret_largest = found[0];
-    for (int l = 0; l < FLOATS; l++) {
-        *ret_largest = found[l] > *ret_largest ? found[l] : *ret_largest;
-        finite = finite && zeros[l] == 0.0f;
-    }
+    for (int l = 0; l < FLOATS; l++) finite = finite && zeros[l] == 0.0f;
     return finite;
 }
 
