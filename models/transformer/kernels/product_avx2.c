@@ -7,8 +7,7 @@
 /* The sums of all columns do not fit into 16 registers, so for the remaining columns we read a
  * panel again, from the first-level cache. */
 enum {
-    STRETCH = 512, /* bytes between two prefetches */
-    LATENCY = 4,   /* cycles of latency of a sum */
+    STRETCH = 512, /* bytes that are prefetched together */
     FLOATS = 6,
     BLOCKS = 4
 };
@@ -38,8 +37,7 @@ INLINE void floats(const spec_product_task *task, const unsigned char *w, int r,
     for (int u = 0; u < n; u++) sum[u][0] = sum[u][1] = _mm256_setzero_ps();
     for (int k = 0; k < task->cols;) {
         const int end = task->cols - k < STRETCH / bytes ? task->cols : k + STRETCH / bytes;
-        if (c == 0)
-            spec_product_fetch(task, w, STRETCH, STRETCH / bytes * (n > LATENCY ? n : LATENCY));
+        if (c == 0) spec_product_fetch(task, w, STRETCH);
         for (; k < end; k++, w += bytes, x += task->N) {
             const __m256 low = load_floats(w, type), high = load_floats(w + bytes / 2, type);
             SPEC_UNROLL
@@ -153,7 +151,7 @@ INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r,
         const unsigned char *const x_scale = x + SPEC_TENSOR_BLOCK * N + 4 * c, *const start =
                                                                                     x_scale + 4 * N;
         const __m128i *const scales = (const __m128i *)(const void *)w;
-        if (c == 0) spec_product_fetch(task, w, bytes, SPEC_TENSOR_BLOCK * n);
+        if (c == 0) spec_product_fetch(task, w, bytes);
         __m256i dot[BLOCKS][2];
         if (type == SPEC_TENSOR_Q8_0)
             dots_q8_0(dot, w + SPEC_PRODUCT_SCALES, x + SPEC_TENSOR_BLOCK * c, n);

@@ -4,10 +4,7 @@
 #if defined(__AVX512F__)
 #include "models/transformer/kernels/product_avx512.h"
 
-enum {
-    STRETCH = 512 /* bytes between two prefetches */,
-    LATENCY = 4 /* cycles of latency of a sum */
-};
+enum { STRETCH = 512 /* bytes that are prefetched together */ };
 
 static inline __m512 load(const unsigned char *at, spec_tensor_type type)
 {
@@ -35,7 +32,7 @@ static inline __attribute__((always_inline)) void floats(const spec_product_task
         for (int u = 0; u < N; u++) sum[u] = _mm512_setzero_ps();
         for (int k = 0; k < task->cols;) {
             const int end = task->cols - k < STRETCH / bytes ? task->cols : k + STRETCH / bytes;
-            spec_product_fetch(task, w, STRETCH, STRETCH / bytes * (N > LATENCY ? N : LATENCY));
+            spec_product_fetch(task, w, STRETCH);
             for (; k < end; k++, w += bytes, x += N) {
                 const __m512 weight = load(w, type);
                 SPEC_UNROLL

@@ -19,8 +19,6 @@ enum {
     SPEC_PRODUCT_AHEAD = 8192, /* bytes */
     SPEC_PRODUCT_NEAR = 6144,  /* bytes */
     SPEC_PRODUCT_LINE = 64,
-    SPEC_PRODUCT_SPEED =
-        28, /* bytes per cycle: if the sums need more, only the hardware prefetches */
     SPEC_PRODUCT_SCALES = SPEC_PANEL_ROWS * 2, /* bytes of a block's scales */
     SPEC_PRODUCT_Q8_0 =
         SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK, /* bytes of a block in a panel */
@@ -168,23 +166,19 @@ static inline void spec_product_fetch_share(const spec_product_task *task, const
         __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
 }
 
-/* Prefetches memory some kB beyond the `bytes` bytes at `at`, whose sums take about `cycles`
- * cycles. Panels are contiguous, and past the last one a prefetch has no effect. If memory is much
- * slower than the sums (one column), the hardware prefetcher works best undisturbed, except at the
- * ends of pages, which an occasional prefetch crosses. Otherwise every line is prefetched. */
+/* Prefetches the lines some kB beyond the `bytes` bytes at `at`. Panels are contiguous, and past
+ * the last one a prefetch has no effect. */
 static inline __attribute__((always_inline)) void spec_product_fetch(const spec_product_task *task,
                                                                      const unsigned char *at,
-                                                                     const int bytes,
-                                                                     const int cycles)
+                                                                     const int bytes)
 {
     const uintptr_t ahead = (uintptr_t)at + SPEC_PRODUCT_AHEAD;
-    const int end = bytes > SPEC_PRODUCT_SPEED * cycles ? 1 : bytes;
     if (task->phases > 1) {
         spec_product_fetch_share(task, at, bytes);
         return;
     }
     SPEC_UNROLL
-    for (int i = 0; i < end; i += SPEC_PRODUCT_LINE)
+    for (int i = 0; i < bytes; i += SPEC_PRODUCT_LINE)
         __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
 }
 

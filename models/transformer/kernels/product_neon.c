@@ -7,8 +7,7 @@
 #include "models/transformer/kernels/product_neon.h"
 
 enum {
-    STRETCH = 512, /* bytes between two prefetches */
-    LATENCY = 4,   /* cycles of latency of a sum */
+    STRETCH = 512, /* bytes that are prefetched together */
     FLOATS = 6     /* sums of this many columns, 4 registers each, fit into registers with the
                       weights */
 };
@@ -53,8 +52,7 @@ INLINE void floats(const spec_product_task *task, const unsigned char *w, int r,
         for (int i = 0; i < QUADS; i++) sum[u][i] = vdupq_n_f32(0.0f);
     for (int k = 0; k < task->cols;) {
         const int end = task->cols - k < STRETCH / bytes ? task->cols : k + STRETCH / bytes;
-        if (c == 0)
-            spec_product_fetch(task, w, STRETCH, STRETCH / bytes * (n > LATENCY ? n : LATENCY));
+        if (c == 0) spec_product_fetch(task, w, STRETCH);
         for (; k < end; k++, w += bytes, x += task->N) {
             float32x4_t weight[QUADS];
             load_floats(weight, w, type);

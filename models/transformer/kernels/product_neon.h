@@ -77,7 +77,7 @@ INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r,
     for (int k = 0; k < task->cols; k += SPEC_TENSOR_BLOCK, w += bytes, x += SPEC_PRODUCT_X * N) {
         const unsigned char *const x_scale = x + SPEC_TENSOR_BLOCK * N + 4 * c, *const start =
                                                                                     x_scale + 4 * N;
-        if (c == 0) spec_product_fetch(task, w, bytes, SPEC_TENSOR_BLOCK * n);
+        if (c == 0) spec_product_fetch(task, w, bytes);
         float32x4_t scale[QUADS];
         load_halves(scale, w);
         SPEC_UNROLL

@@ -50,7 +50,7 @@ INLINE void quantised(const spec_product_task *task, spec_tensor_type type, cons
         for (int u = 0; u < N; u++) sum[u] = _mm512_setzero_ps();
         for (int k = 0; k < task->cols;
              k += SPEC_TENSOR_BLOCK, block += bytes, x += SPEC_PRODUCT_X * N) {
-            spec_product_fetch(task, block, bytes, (GROUPS + 2) * N);
+            spec_product_fetch(task, block, bytes);
             const __m512 scale =
                 _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)block));
             __m512i w[GROUPS];
