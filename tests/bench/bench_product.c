@@ -62,17 +62,6 @@ static uint64_t read_memory(void *state, uint64_t n)
 
 /* ---- the arithmetic limit -------------------------------------------------------------------- */
 
-static const char *open_peak(void **ret_state, const void *setup)
-{
-    (void)ret_state, (void)setup;
-    return peak_missing();
-}
-
-static void close_peak(void *state)
-{
-    (void)state;
-}
-
 static void peak_chunk(void *job, int chunk)
 {
     const uint64_t *const operations = job;
@@ -236,9 +225,9 @@ const spec_bench_row spec_bench_product[] = {
      .yardstick = "row:products, Q8_0: 1 token", .asked_ratio = 1.0 / 1.9},
     {.work = "limit: byte products in registers",
      .unit = "op",
-     .init = open_peak,
+     .init = peak_open,
      .run = run_peak,
-     .free = close_peak,
+     .free = peak_close,
      .wall = true},
     {OPERATIONS("operations, Q8_0: 64 tokens", SPEC_TENSOR_Q8_0, 64),
      .yardstick = "row:limit: byte products in registers", .asked_ratio = 0.60},

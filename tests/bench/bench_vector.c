@@ -111,20 +111,22 @@ static uint64_t layer_bytes(const mixing *m)
     return (uint64_t)m->setup.context * 2 * spec_tensor_row_bytes(m->setup.type, DIM);
 }
 
-static uint64_t attend(void *state, uint64_t n)
+/* Counts the bytes of the whole context, also in a window. */
+static uint64_t attend_as(void *state, const spec_attending *opt_how, uint64_t n)
 {
     uint64_t done = 0;
-    for (; done < n; done += layer_bytes(state)) attend_once(state, NULL);
+    for (; done < n; done += layer_bytes(state)) attend_once(state, opt_how);
     return done;
 }
 
-/* Counted as the bytes of the whole context. */
+static uint64_t attend(void *state, uint64_t n)
+{
+    return attend_as(state, NULL, n);
+}
+
 static uint64_t attend_in_window(void *state, uint64_t n)
 {
-    uint64_t done = 0;
-    for (; done < n; done += layer_bytes(state))
-        attend_once(state, &(spec_attending){.has_window = true});
-    return done;
+    return attend_as(state, &(spec_attending){.has_window = true}, n);
 }
 
 /* Counts the multiply-adds of scores and values, two operations each, but not exponentials. */
@@ -159,17 +161,6 @@ static uint64_t read_cache(void *state, uint64_t n)
 }
 
 /* The limit of attention by many columns. */
-static const char *open_peak(void **ret_state, const void *setup)
-{
-    (void)ret_state, (void)setup;
-    return peak_missing();
-}
-
-static void close_nothing(void *state)
-{
-    (void)state;
-}
-
 static uint64_t run_peak(void *state, uint64_t n)
 {
     (void)state;
@@ -301,9 +292,9 @@ const spec_bench_row spec_bench_vector[] = {
      .yardstick = "row:attention, context 4096", .asked_ratio = 6.0},
     {.work = "limit: products of floats",
      .unit = "op",
-     .init = open_peak,
+     .init = peak_open,
      .run = run_peak,
-     .free = close_nothing},
+     .free = peak_close},
     MIX_COLUMNS("4096, F32", 4096, SPEC_TENSOR_F32),
     MIX_COLUMNS("4096, F16", 4096, SPEC_TENSOR_F16),
     MIX_COLUMNS("4096, BF16", 4096, SPEC_TENSOR_BF16),
@@ -318,13 +309,13 @@ const spec_bench_row spec_bench_vector[] = {
      .unit = "jobs",
      .init = open_team,
      .run = openmp_region,
-     .free = close_nothing,
+     .free = peak_close,
      .wall = true},
     {.work = "fork and join",
      .unit = "jobs",
      .init = open_team,
      .run = fork_and_join,
-     .free = close_nothing,
+     .free = peak_close,
      .wall = true,
      .yardstick = "row:fork and join, OpenMP",
      .asked = 500e3},

@@ -6,8 +6,9 @@
 
 #include <stdint.h>
 
-/* Returns why these loops cannot run here, or NULL. */
-const char *peak_missing(void);
+/* The init and free of their rows (bench.h), which have no state. */
+const char *peak_open(void **ret_state, const void *setup);
+void peak_close(void *state);
 
 /* Do `operations` or a few more, a multiply-add counting as two; return how many. */
 uint64_t peak_bytes(uint64_t operations);
