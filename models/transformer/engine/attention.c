@@ -16,10 +16,9 @@ enum {
     ROW = SPEC_VECTOR_ROW,
     LANES = SPEC_VECTOR_LANES, /* keys of a tile */
     ROWS_AT_ONCE = 32,         /* keys or values that all queries of a unit use in turn */
-    QUERIES_FEW = 4, /* so few read floats in the order of memory, and as fast: the processor's own
-                        prefetching is then better than ours */
-    QUERIES = 64,    /* the most queries that share a block while it is in the caches */
-    QUERIES_LEAST = 8,   /* we halve them, down to this many, to keep more threads busy */
+    QUERIES = 64,              /* the most queries that share a block while it is in the caches */
+    QUERIES_LEAST = 8,         /* we halve them, down to this many, to keep more threads busy */
+    QUERIES_FEW = 4,     /* if at most this many read floats, the hardware prefetches best alone */
     QUERIES_SPLIT = 256, /* if there are at most this many queries, each piece of a unit becomes a
                             separate job */
     PART_UNITS = 3,      /* how many units a chunk then has; their keys are adjacent in memory */

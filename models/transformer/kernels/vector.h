@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vector: the operations of a pass other than matrix products, on plain arrays.
  * One reference version defines the results, and the kernels for vector instructions equal it bit
- * for bit. Sums of which nothing else is said run in 16 lanes, lane l taking elements l, 16 + l,
+ * for bit. Unless it says otherwise below, a sum runs in 16 lanes, lane l taking elements l, 16 +
+ * l,
  * ... in turn; then lanes 8, 4, 2 and 1 apart are added. Exponentials use our own polynomials, so
  * that they are the same everywhere. */
 #ifndef SPECLAB_VECTOR_H

@@ -16,7 +16,8 @@ enum {
     QUERIES = FLOATS == 8 ? 2 : 4,
     VECTORS = 2, /* vectors of keys whose scores they compute at a time */
     GROUP = 4,   /* vectors of a value that they mix at a time */
-    EXPS = 4     /* vectors whose exponentials are computed at a time */
+    EXPS = 4,    /* vectors whose exponentials are computed at a time */
+    LINE = 64    /* bytes of a cache line */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -111,13 +112,13 @@ static void rotate(float *head, const float *cosine, const float *sine, spec_rop
     spec_vector_rotate_from(i, head, cosine, sine, pairs, head_dim);
 }
 
-/* Returns where the vth vector of the tiles' keys begins. */
+/* Returns where vector v of the keys begins, in floats from the first tile on. */
 INLINE int key_offset(int v, int width)
 {
     return v / PARTS * width * LANES + v % PARTS * FLOATS;
 }
 
-/* Computes the scores of some queries and of VECTORS vectors of keys, or one. A vector holds one
+/* Computes the scores of some queries for one vector of keys, or for VECTORS. A vector holds one
  * number of each key. */
 INLINE void score_keys(float *score, const float *query, int width, const float *key, int queries,
                        int vectors)
@@ -152,13 +153,13 @@ INLINE int together(int h, int heads)
     return left >= QUERIES ? QUERIES : left >= 2 ? 2 : 1;
 }
 
-/* Prefetches into the second-level cache, of all lines ahead, the share of steps done..done+n-1 of
- * `steps`. */
+/* Prefetches some of the lines ahead into the second-level cache: those that belong to steps
+ * done..done+n-1 of `steps`. */
 INLINE void fetch_share(spec_vector_ahead ahead, int done, int n, int steps)
 {
-    const int lines = (int)(ahead.bytes / 64);
+    const int lines = (int)(ahead.bytes / LINE);
     for (int i = lines * done / steps; i < lines * (done + n) / steps; i++)
-        __builtin_prefetch((const void *)((uintptr_t)ahead.from + (size_t)i * 64), 0, 2);
+        __builtin_prefetch((const void *)((uintptr_t)ahead.from + (size_t)i * LINE), 0, 2);
 }
 
 static void score(float *ret_score, const float *query, int heads, int width, const float *key,

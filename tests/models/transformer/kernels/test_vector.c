@@ -204,8 +204,7 @@ static void check_attention(const spec_vector_kernels *fast, int n)
     static float weight[2][HEADS_MOST * ROW], mixed[2][HEADS_MOST * WIDTH_MOST];
     static const int widths[] = {16, 64, 80, 128, 256}, heads[] = {1, 2, 3, 7, 8};
     const int tiles = (n + TILE - 1) / TILE;
-    const spec_vector_ahead ahead = {(const void *)(uintptr_t)8,
-                                     (size_t)n}; /* an invalid address */
+    const spec_vector_ahead nowhere = {(const void *)(uintptr_t)8, (size_t)n};
     for (int w = 0; w < 5; w++)
         for (int k = 0; k < 5; k++) {
             const int width = widths[w], used = heads[k] * width;
@@ -216,8 +215,8 @@ static void check_attention(const spec_vector_kernels *fast, int n)
                     weight[i][j] = 27.0f; /* elements to which no score is written */
                 fill(mixed[i], used, 3 << 20, 1.0f);
             }
-            ref->score(weight[0], query, heads[k], width, key, tiles, ahead);
-            fast->score(weight[1], query, heads[k], width, key, tiles, ahead);
+            ref->score(weight[0], query, heads[k], width, key, tiles, nowhere);
+            fast->score(weight[1], query, heads[k], width, key, tiles, nowhere);
             assert_memory_equal(weight[0], weight[1], (size_t)heads[k] * ROW * sizeof weight[0][0]);
             for (int t = 0; t < TILE * tiles; t++) { /* the last query's scores by definition */
                 double sum = 0.0;
@@ -234,8 +233,8 @@ static void check_attention(const spec_vector_kernels *fast, int n)
                 assert_memory_equal(weight[0] + h * ROW, weight[1] + h * ROW,
                                     (size_t)n * sizeof weight[0][0]);
             }
-            ref->mix(mixed[0], weight[0], heads[k], width, key, n, ahead);
-            fast->mix(mixed[1], weight[1], heads[k], width, key, n, ahead);
+            ref->mix(mixed[0], weight[0], heads[k], width, key, n, nowhere);
+            fast->mix(mixed[1], weight[1], heads[k], width, key, n, nowhere);
             assert_memory_equal(mixed[0], mixed[1], (size_t)used * sizeof mixed[0][0]);
         }
 }
