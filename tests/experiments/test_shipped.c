@@ -132,7 +132,7 @@ static overrides quick(const spec_experiment *e)
 {
     static const char *const little[][2] = {
         {"positions", "60"}, {"samples", "90"}, {"replica", "7"},   {"cases", "2"},
-        {"contexts", "5"},   {"burn_in", "9"},  {"requests", "40"}, {"warm", "39"},
+        {"contexts", "5"},   {"burn_in", "9"},  {"requests", "8"}, {"warm", "7"},
         {"paths", "6"},      {"listed", "30"},  {"longer", "40"}};
     overrides list = {0};
     const uint64_t rounds = e->rounds < 840 ? 2 : 70; /* some take long */

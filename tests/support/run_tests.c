@@ -20,7 +20,8 @@
 
 enum { SKIP_TAG = 256, SECONDS };
 
-static const char *const tag_name[] = {"slow", "statistics", "simulator", "plugin", "server"};
+static const char *const tag_name[] = {"slow",   "statistics", "simulator",
+                                       "plugin", "server",     "driver"};
 enum { N_TAGS = sizeof tag_name / sizeof tag_name[0] };
 
 /* Variables that change what a test does: a failure prints those that are set. */
@@ -210,7 +211,8 @@ static const char help[] =
     "  -l, --list              list the tests with their places and tags, and run none\n"
     "  -s, --suite=NAME        the tests of one file: 'decode' is test_decode.c\n"
     "  -o, --only=PATTERN,...  tests or suites of these names: 'decode/*', '*mass*'\n"
-    "  -t, --tag=TAG,...       tests with one of: slow, statistics, simulator, plugin\n"
+    "  -t, --tag=TAG,...       tests with one of: slow, statistics, simulator, plugin,\n"
+    "                          server, driver\n"
     "      --skip-tag=TAG,...  tests with none of these\n"
     "      --seconds           print each test's processor seconds\n";
 

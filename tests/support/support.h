@@ -40,7 +40,8 @@ enum {
     STATISTICS = 2, /* draws a sample: a wrong program fails it with the power that it states */
     SIMULATOR = 4,  /* on the simulated GPU; a tag of a whole suite, which then has the card */
     PLUGIN = 8,     /* starts or loads other people's code */
-    SERVER = 16     /* judges a server for minutes: part of `make served-check` alone */
+    SERVER = 16,    /* judges a server for minutes: part of `make served-check` alone */
+    DRIVER = 32     /* opens the simulated GPU's driver, or a wrong one: part of `make gpu-check` */
 };
 
 /* Called before and after each test, or all tests of a suite. If it does not return 0, the tests

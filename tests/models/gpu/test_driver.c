@@ -192,4 +192,4 @@ TEST(unusable_gpus_are_refused_with_a_reason)
     unsetenv("SIM_CAPABILITY");
 }
 
-SUITE(.setup = set_up, .teardown = tear_down);
+SUITE(DRIVER, .setup = set_up, .teardown = tear_down);

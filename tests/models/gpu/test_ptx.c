@@ -154,4 +154,4 @@ TEST(products_have_the_bits_of_those_that_gcc_compiled)
     assert_memory_equal(de[0], de[1], sizeof de[0]);
 }
 
-SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);
+SUITE(DRIVER, .setup = spec_folder_enter, .teardown = spec_folder_leave);

@@ -215,3 +215,5 @@ TEST(each_function_is_there)
         ends(0, "");
     }
 }
+
+SUITE(DRIVER);

@@ -273,3 +273,5 @@ TEST(the_host_may_not_touch_gpu_memory)
     ends(1, "AddressSanitizer: use-after-poison");
 }
 #endif
+
+SUITE(DRIVER);

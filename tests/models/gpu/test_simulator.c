@@ -363,3 +363,5 @@ TEST(sums_of_products_are_cut_as_on_a_gpu)
     in_child(add_small_products, "libcuda.so", NULL, NULL, NULL);
     says("", 0);
 }
+
+SUITE(DRIVER);
