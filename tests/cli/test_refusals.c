@@ -70,7 +70,7 @@ TEST(an_unknown_instruction_set_is_told)
 {
     spec_child c;
     spec_error error = {{0}};
-    char line[400];
+    char line[sizeof error.text + 32];
     spec_needs_program();
     assert_int_equal(spec_cpu_limit("avx3", &error), GSL_EINVAL); /* lists this machine's sets */
     snprintf(line, sizeof line, "speclab: SPECLAB_ISA=%s", error.text);

@@ -80,7 +80,7 @@ TEST(merge_prints_the_command_that_finishes_a_part)
         "run ./long.cfg --set rounds=500 --set K=1:6"};
     spec_needs_program();
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        char line[512];
+        char line[5000];
         spec_child c;
         check_command(commands[i], 2);
         char *bytes = spec_file_bytes("part1.csv");

@@ -41,7 +41,10 @@ static int score(const spec_model *head, void *session, const spec_score_request
            kept->token[held] == (held < (int)n ? context[held] : token[held - (int)n]))
         held++;
     const int computed = n > 0 ? text - held : 1 + text;
-    *model->now += model->first + (computed - 1) * model->more;
+    const bool after_other = model->opt_last != NULL && *model->opt_last != head;
+    *model->now +=
+        (model->first + (computed - 1) * model->more) * (after_other ? model->after_other : 1.0);
+    if (model->opt_last != NULL) *model->opt_last = head;
     if (n > 0) memcpy(kept->token, context, n * sizeof *context);
     if (n_nodes > 0) memcpy(kept->token + n, token, (size_t)n_nodes * sizeof *token);
     kept->n = text;

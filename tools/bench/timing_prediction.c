@@ -10,6 +10,7 @@
 #include "tools/bench/timing_ranking.h"
 #include "tools/bench/timing_sample.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,17 +231,54 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
     }
     ret->verify_costed = both(ret, ret->verify_costed, ret->ahead_costed) - ret->ahead_costed;
     if (way->ahead) predict_ahead(ret, w, i, all, simple && !all_at_once);
+    explain(ret, all, c);
+}
+
+/* Returns by how many tokens the drafts of two ways differ; INT_MAX for a way and itself, one
+ * without drafts, and one that drafts ahead and one that does not. */
+static int distance(const spec_timing_speed *a, const spec_timing_speed *b)
+{
+    const bool comparable =
+        a != b && a->way->K > 0 && b->way->K > 0 && a->way->ahead == b->way->ahead;
+    return comparable ? abs(a->way->K - b->way->K) : INT_MAX;
+}
+
+/* Returns how many times as long as single passes drafting or verifying took in the rounds of the
+ * nearest other K, where both models share the caches; 1 without another K. */
+static double slower_in_rounds(const spec_timing_prediction *all, const spec_timing_speed *speed,
+                               bool verifying)
+{
+    double in_rounds = 0.0, alone = 0.0;
+    int nearest = INT_MAX - 1;
+    for (int i = 0; i < all->n_speeds; i++)
+        if (distance(speed, &all->speed[i]) < nearest) nearest = distance(speed, &all->speed[i]);
+    for (const spec_timing_speed *s = all->speed; s < all->speed + all->n_speeds; s++) {
+        if (distance(speed, s) != nearest) continue;
+        const double rounds = (double)s->way->tally.rounds;
+        in_rounds += rounds * (verifying ? s->round.score : s->round.draft + s->round.ahead);
+        alone += rounds * (verifying ? s->verify_costed : s->draft_costed + s->ahead_costed);
+    }
+    return in_rounds > 0.0 && alone > 0.0 ? in_rounds / alone : 1.0;
+}
+
+static void predict_from_costs(spec_timing_speed *ret, const spec_timing *timed,
+                               const spec_timing_prediction *all)
+{
+    const double drafting = slower_in_rounds(all, ret, false),
+                 verifying = slower_in_rounds(all, ret, true);
     ret->speedup_costed = spec_cost_curve_speedup(
-        ret->tokens_by_depth, all->plain.value, ret->draft_costed,
-        ret->ahead_costed + ret->verify_costed, ret->round.rule + ret->round.rest);
+        ret->tokens_by_depth, all->plain.value, drafting * ret->draft_costed,
+        drafting * ret->ahead_costed + verifying * ret->verify_costed,
+        ret->round.rule + ret->round.rest);
     if (ret->speedup_costed >
         ret->tokens_by_depth) /* because of the noise between passes and plain tokens */
         ret->speedup_costed = ret->tokens_by_depth;
-    if (!costs_are_reported(all, way)) ret->speedup_costed = NAN;
-    if (way->ahead)
+    if (!costs_are_reported(all, ret->way)) ret->speedup_costed = NAN;
+    if (ret->way->ahead) {
+        const int way = (int)(ret - all->speed) + 1;
         ret->gain_costed =
-            ret->speedup_costed / all->speed[beforehand(timed, i) - 1].speedup_costed;
-    explain(ret, all, c);
+            ret->speedup_costed / all->speed[beforehand(timed, way) - 1].speedup_costed;
+    }
 }
 
 static void find_predicted(spec_timing_prediction *p)
@@ -314,6 +352,7 @@ int spec_timing_predict(spec_timing_prediction *ret, const spec_timing *timed, d
         ret->queued = fmax(0.0, sum[timed->queued + 1] / sum[timed->queued]);
     predict_passes(ret, &w);
     for (int i = 0; i < ret->n_speeds; i++) predict_speed(&ret->speed[i], &w, i + 1, ret);
+    for (int i = 0; i < ret->n_speeds; i++) predict_from_costs(&ret->speed[i], timed, ret);
     SPEC_TRY(spec_timing_rank(ret, &w.sample, message));
     find_predicted(ret);
 done:

@@ -24,7 +24,7 @@ typedef struct {
     spec_block_interval speedup;
     spec_ratio_verdict verdict; /* if the speed-up is not reported, its value is NaN */
     double speedup_theorem;     /* Theorem 3.8 at alpha and c */
-    double speedup_costed;      /* the full model */
+    double speedup_costed;      /* from single passes and rounds of the nearest K */
     bool tied;                  /* among the K > 0, may be the fastest */
     spec_phases round;          /* seconds of its phases; the time between phases is part of
                                    `rest` */

@@ -67,6 +67,29 @@ TEST(measured_speed_is_the_one_that_was_programmed)
     workshop_free(w);
 }
 
+/* In rounds a pass of the target takes .9 of its time alone, and the first one of a draft 1.2: from
+ * passes alone, predictions would be 5 to 7 % too low. */
+TEST(predictions_take_the_caches_of_rounds_from_another_K)
+{
+    const spec_model *last = NULL;
+    workshop *w = workshop_init(0.0013, 0.0002);
+    w->target.opt_last = w->draft.opt_last = &last;
+    w->target.after_other = 0.9;
+    w->draft.after_other = 1.2;
+    w->plan.n_K = 3;
+    for (int i = 0; i < 3; i++) w->plan.K[i] = 2 + 2 * i;
+    workshop_run(w);
+    for (int i = 0; i < 3; i++) {
+        const spec_timing_speed *s = &w->prediction.speed[i];
+        const double round = s->round.draft + s->round.score;
+        assert_near(s->round.score, 0.9 * s->verify_costed, 1e-9);
+        assert_true((s->draft_costed + s->verify_costed) / round > 1.04);
+        assert_within(s->speedup_costed, s->tokens_by_depth * 0.0271 / round,
+                      0.02 * s->speedup_costed);
+    }
+    workshop_free(w);
+}
+
 /* If a pass costs the same for every width, and the draft catches up for nothing, the speed-up is
  * that of Theorem 3.8. */
 TEST(with_flat_costs_the_full_model_is_theorem_3_8)
