@@ -116,12 +116,12 @@ static double true_speedup(const truth *t, int K)
 }
 
 /* The times of blocks vary by 3 %, and acceptance varies by chance. With the normal quantile, three
- * passes would cover .81, which is 8 standard errors lower. */
+ * passes would cover .81, which is 10 standard errors lower. */
 TEST(intervals_of_a_simulated_server_cover_its_speed_up, SLOW | STATISTICS)
 {
     static const truth t = {.plain = 0.006, .a = 0.0071, .b = 0.0009, .alpha = 0.77, .noise = 0.03};
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
-    enum { REPEATS = 150 };
+    enum { REPEATS = 250 };
     for (int passes = 3; passes <= 4; passes++) {
         const spec_drive_plan plan = simulated_plan(passes);
         int covered = 0, near = 0;
