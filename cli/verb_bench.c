@@ -378,7 +378,7 @@ const spec_fields spec_verb_bench_options = {
     "second relative to plain decoding, with a 95 % interval that holds for all K together, from "
     "resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. at the measured "
     "c, with alpha_tested_pooled as alpha; speedup_costed also takes the measured times of passes "
-    "of K + 1 tokens, and how much longer passes took in rounds of the nearest other K; gap_* are "
+    "of K + 1 tokens, and how much longer they took in rounds of the nearest other K; gap_* are "
     "the factors between prediction and measurement. The roofline of each transformer's device is "
     "measured in the same run. For a mixture of experts the table of passes shows how many "
     "distinct experts a pass reads in a layer, and how many it would read on average if tokens "

@@ -234,51 +234,46 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
     explain(ret, all, c);
 }
 
-/* Returns by how many tokens the drafts of two ways differ; INT_MAX for a way and itself, one
- * without drafts, and one that drafts ahead and one that does not. */
-static int distance(const spec_timing_speed *a, const spec_timing_speed *b)
+/* Returns the difference of two ways' K; INT_MAX if one says nothing about the other. */
+static int distance(const spec_timing_way *a, const spec_timing_way *b)
 {
-    const bool comparable =
-        a != b && a->way->K > 0 && b->way->K > 0 && a->way->ahead == b->way->ahead;
-    return comparable ? abs(a->way->K - b->way->K) : INT_MAX;
+    const bool related = a != b && a->K > 0 && b->K > 0 && a->ahead == b->ahead;
+    return related ? abs(a->K - b->K) : INT_MAX;
 }
 
-/* Returns how many times as long as single passes drafting or verifying took in the rounds of the
- * nearest other K, where both models share the caches; 1 without another K. */
-static double slower_in_rounds(const spec_timing_prediction *all, const spec_timing_speed *speed,
-                               bool verifying)
+/* Returns the time of drafting or verifying in rounds over that of single passes, as the nearest
+ * other K shows it: in rounds the two models share the caches. Without another K it is 1. */
+static double rounds_over_passes(const spec_timing_prediction *p, int i, bool verifying)
 {
     double in_rounds = 0.0, alone = 0.0;
     int nearest = INT_MAX - 1;
-    for (int i = 0; i < all->n_speeds; i++)
-        if (distance(speed, &all->speed[i]) < nearest) nearest = distance(speed, &all->speed[i]);
-    for (const spec_timing_speed *s = all->speed; s < all->speed + all->n_speeds; s++) {
-        if (distance(speed, s) != nearest) continue;
-        const double rounds = (double)s->way->tally.rounds;
-        in_rounds += rounds * (verifying ? s->round.score : s->round.draft + s->round.ahead);
-        alone += rounds * (verifying ? s->verify_costed : s->draft_costed + s->ahead_costed);
+    for (const spec_timing_speed *s = p->speed; s < p->speed + p->n_speeds; s++) {
+        const int far = distance(p->speed[i].way, s->way);
+        if (far > nearest) continue;
+        if (far < nearest) in_rounds = alone = 0.0;
+        nearest = far;
+        in_rounds += verifying ? s->round.score : s->round.draft + s->round.ahead;
+        alone += verifying ? s->verify_costed : s->draft_costed + s->ahead_costed;
     }
     return in_rounds > 0.0 && alone > 0.0 ? in_rounds / alone : 1.0;
 }
 
-static void predict_from_costs(spec_timing_speed *ret, const spec_timing *timed,
-                               const spec_timing_prediction *all)
+static void predict_from_costs(spec_timing_prediction *p, int i, const spec_timing *timed)
 {
-    const double drafting = slower_in_rounds(all, ret, false),
-                 verifying = slower_in_rounds(all, ret, true);
-    ret->speedup_costed = spec_cost_curve_speedup(
-        ret->tokens_by_depth, all->plain.value, drafting * ret->draft_costed,
-        drafting * ret->ahead_costed + verifying * ret->verify_costed,
-        ret->round.rule + ret->round.rest);
+    spec_timing_speed *ret = &p->speed[i];
+    const double drafting = rounds_over_passes(p, i, false),
+                 verifying = rounds_over_passes(p, i, true);
+    ret->speedup_costed =
+        spec_cost_curve_speedup(ret->tokens_by_depth, p->plain.value, drafting * ret->draft_costed,
+                                drafting * ret->ahead_costed + verifying * ret->verify_costed,
+                                ret->round.rule + ret->round.rest);
     if (ret->speedup_costed >
         ret->tokens_by_depth) /* because of the noise between passes and plain tokens */
         ret->speedup_costed = ret->tokens_by_depth;
-    if (!costs_are_reported(all, ret->way)) ret->speedup_costed = NAN;
-    if (ret->way->ahead) {
-        const int way = (int)(ret - all->speed) + 1;
+    if (!costs_are_reported(p, ret->way)) ret->speedup_costed = NAN;
+    if (ret->way->ahead)
         ret->gain_costed =
-            ret->speedup_costed / all->speed[beforehand(timed, way) - 1].speedup_costed;
-    }
+            ret->speedup_costed / p->speed[beforehand(timed, i + 1) - 1].speedup_costed;
 }
 
 static void find_predicted(spec_timing_prediction *p)
@@ -352,7 +347,7 @@ int spec_timing_predict(spec_timing_prediction *ret, const spec_timing *timed, d
         ret->queued = fmax(0.0, sum[timed->queued + 1] / sum[timed->queued]);
     predict_passes(ret, &w);
     for (int i = 0; i < ret->n_speeds; i++) predict_speed(&ret->speed[i], &w, i + 1, ret);
-    for (int i = 0; i < ret->n_speeds; i++) predict_from_costs(&ret->speed[i], timed, ret);
+    for (int i = 0; i < ret->n_speeds; i++) predict_from_costs(ret, i, timed);
     SPEC_TRY(spec_timing_rank(ret, &w.sample, message));
     find_predicted(ret);
 done:

@@ -68,8 +68,8 @@ TEST(measured_speed_is_the_one_that_was_programmed)
 }
 
 /* In rounds a pass of the target takes .9 of its time alone, and the first one of a draft 1.2: from
- * passes alone, predictions would be 5 to 7 % too low. */
-TEST(predictions_take_the_caches_of_rounds_from_another_K)
+ * passes alone, predictions would be over 4 % too low. */
+TEST(predictions_take_the_caches_of_rounds_from_the_nearest_other_K)
 {
     const spec_model *last = NULL;
     workshop *w = workshop_init(0.0013, 0.0002);
@@ -87,6 +87,28 @@ TEST(predictions_take_the_caches_of_rounds_from_another_K)
         assert_within(s->speedup_costed, s->tokens_by_depth * 0.0271 / round,
                       0.02 * s->speedup_costed);
     }
+    const spec_timing_speed *s = w->prediction.speed;
+    const double drafting = s[1].round.draft / s[1].draft_costed;
+    assert_near(s[0].speedup_costed,
+                s[0].tokens_by_depth * 0.0271 /
+                    (drafting * s[0].draft_costed + 0.9 * s[0].verify_costed),
+                1e-9);
+    workshop_free(w);
+}
+
+/* The same K drafted ahead is no other K. */
+TEST(with_a_single_K_predictions_have_passes_alone)
+{
+    const spec_model *last = NULL;
+    workshop *w = workshop_init(0.0013, 0.0002);
+    w->target.opt_last = w->draft.opt_last = &last;
+    w->target.after_other = w->draft.after_other = 1.1;
+    w->plan.decoder.ahead = true;
+    workshop_run(w);
+    const spec_timing_speed *s = w->prediction.speed;
+    assert_int_equal(w->prediction.n_speeds, 2);
+    assert_near(s->speedup_costed,
+                s->tokens_by_depth * 0.0271 / (s->draft_costed + s->verify_costed), 1e-9);
     workshop_free(w);
 }
 
