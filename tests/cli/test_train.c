@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A text that a small model learns: sentences of three words each. */
@@ -204,47 +203,20 @@ TEST(weights_beyond_the_bar_are_not_written, SLOW)
     spec_child_free(&c);
 }
 
-/* Returns whether the file was written since `last`, which is set to the time of writing. */
-static bool is_newer(const char *name, struct timespec *last)
-{
-    struct stat file;
-    if (stat(name, &file) != 0 ||
-        (file.st_mtim.tv_sec == last->tv_sec && file.st_mtim.tv_nsec == last->tv_nsec))
-        return false;
-    *last = file.st_mtim;
-    return true;
-}
-
-/* It is killed whenever it has saved its state, and continues until it is done. */
+/* It is killed again and again, and continues from the state it saved last until it is done. */
 static void check_kills(const char *arguments)
 {
-    enum { MOST_KILLS = 12 };
     char line[512];
-    struct timespec saved = {0};
     spec_child whole;
-    int kills = 0;
+    const double before = spec_children_seconds();
     snprintf(line, sizeof line, "%s-o whole.gguf --force", arguments);
     spec_child_run(&whole, line);
     assert_int_equal(whole.code, 0);
     unlink("parts.gguf");
     snprintf(line, sizeof line, "%s-o parts.gguf --resume --save-every 0.001", arguments);
-    for (bool done = false; !done; kills += !done) {
-        spec_child c;
-        spec_child_start(&c, NULL, NULL, line);
-        if (kills < MOST_KILLS) {
-            spec_await(is_newer("parts.gguf.state", &saved) || spec_child_ended(c.pid));
-            spec_pause(5 * kills % 13); /* so that the kills come at different steps */
-            kill(c.pid, SIGKILL);
-        }
-        spec_child_listen(&c, NULL);
-        done = c.code == 0;
-        if (!done && c.code != SPEC_CHILD_KILLED + SIGKILL)
-            fail_msg("%s: exit code %d: %s", line, c.code, c.line);
-        if (done) assert_string_equal(c.text, whole.text);
-        spec_child_free(&c);
-    }
+    assert_true(spec_program_outlives_kills(line, "parts.gguf.state",
+                                            spec_children_seconds() - before, whole.text) > 2);
     spec_child_free(&whole);
-    assert_true(kills > 1);
     spec_files_same("whole.gguf", "parts.gguf");
 }
 

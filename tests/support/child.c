@@ -5,12 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -216,26 +218,40 @@ void spec_program_works(const char *arguments)
     spec_child_free(&c);
 }
 
-int spec_program_outlives_kills(const char *arguments, const char *file)
+static double share_of_seconds;
+
+/* The timer outlives execv, and counts the processor time of all threads. */
+static void limit_seconds(void)
 {
-    enum { MOST_KILLS = 12 };
-    off_t largest = 0;
+    const double s = share_of_seconds;
+    const struct itimerval timer = {
+        .it_value = {.tv_sec = (time_t)s, .tv_usec = 1 + (suseconds_t)(1e6 * fmod(s, 1))}};
+    signal(SIGPROF, SIG_DFL);
+    setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+int spec_program_outlives_kills(const char *arguments, const char *file, double seconds,
+                                const char *opt_text)
+{
+    enum { PARTS = 20 };
+    int saved = 0;
+    struct stat before = {0}, now;
     for (int kills = 0;; kills++) {
         spec_child c;
-        spec_child_start(&c, NULL, NULL, arguments);
-        if (kills < MOST_KILLS) {
-            spec_await(spec_child_ended(c.pid) || (kills == 0 ? spec_child_catches(c.pid, SIGINT)
-                                                              : spec_file_size(file) > largest));
-            spec_pause(5 * kills % 13); /* kills come at different moments */
-            kill(c.pid, SIGKILL);
-        }
-        spec_child_listen(&c, NULL);
-        const int code = c.code;
-        if (code != 0 && code != SPEC_CHILD_KILLED + SIGKILL)
-            fail_msg("%s: exit code %d: %s", arguments, code, c.line);
+        share_of_seconds = seconds * kills / PARTS;
+        spec_child_before = limit_seconds;
+        spec_child_run(&c, arguments);
+        spec_child_before = NULL;
+        const bool done = c.code == 0;
+        if (!done && c.code != SPEC_CHILD_KILLED + SIGPROF)
+            fail_msg("%s: exit code %d: %s", arguments, c.code, c.line);
+        if (done && opt_text != NULL) assert_string_equal(c.text, opt_text);
         spec_child_free(&c);
-        if (code == 0) return kills - 1;
-        largest = spec_file_size(file);
+        if (done) return saved;
+        if (stat(file, &now) != 0) continue;
+        saved += now.st_size != before.st_size || now.st_mtim.tv_sec != before.st_mtim.tv_sec ||
+                 now.st_mtim.tv_nsec != before.st_mtim.tv_nsec;
+        before = now;
     }
 }
 

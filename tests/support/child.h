@@ -88,9 +88,12 @@ void spec_programs_agree(const char *arguments, const char *others);
 void spec_program_fails(const char *arguments, int code, const char *begin);
 void spec_program_works(const char *arguments);
 
-/* Starts a command that resumes its file, and kills it: before the file exists, and then whenever
- * it has grown. Finally lets it end, with exit code 0. Returns how often the file had grown. */
-int spec_program_outlives_kills(const char *arguments, const char *file);
+/* Runs a command that resumes its file, and whose work takes `seconds` of processor time: the
+ * system kills it before it has begun, then after a 20th of these seconds, two 20ths and so on,
+ * until it ends with exit code 0 and prints `opt_text`. Returns after how many kills `file` had
+ * changed. */
+int spec_program_outlives_kills(const char *arguments, const char *file, double seconds,
+                                const char *opt_text);
 
 /* ---- waiting for a state, however long that takes on a busy machine ---- */
 
