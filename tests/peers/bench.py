@@ -3,8 +3,9 @@
 """Times of passes, speclab over llama.cpp, in turns of one run.
 
     bench.py SPECLAB [TYPE...]      build/.../tests/peers/pass_shell is beside SPECLAB
-A model of 110 M parameters (768 x 12, V = 32,000), 2 threads, after 64 tokens. A ratio is the
-median over turns, each of which times speclab and llama.cpp one after the other."""
+A model of 110 M parameters (768 x 12, V = 32,000), keys and values in 16 bits. A ratio is the
+median over turns, each of which times speclab and llama.cpp one after the other. llama.cpp computes
+with flash attention and without, and the quicker of the two counts."""
 import os
 import statistics
 import subprocess
@@ -15,18 +16,21 @@ import check_quantised
 import programs
 import tiny
 
-THREADS, CONTEXT, TURNS = 2, 64, 15
+TURNS = 9
 PASSES = {1: 16, 8: 8, 64: 2}  # of a turn, by width
-TYPES = ["Q4_K_M", "Q6_K", "Q8_0"]
+CASES = [  # type of weights, threads, tokens before the pass, widths
+    *[(kind, 2, 64, (1, 8, 64)) for kind in ("Q4_K_M", "Q6_K", "Q8_0")],
+    ("Q8_0", 2, 4096, (1, 8, 64)), ("Q8_0", 2, 16384, (1, 8, 64)),
+    ("F32", 1, 64, (1, 8, 64)), ("F16", 1, 64, (1, 8, 64))]
 SHAPE = tiny.Tiny("110 M", "llama", "llama-bpe",
                   {"vocab_size": 32000, "hidden_size": 768, "num_hidden_layers": 12,
                    "num_attention_heads": 12, "num_key_value_heads": 12, "head_dim": 64,
-                   "intermediate_size": 2048, "max_position_embeddings": 1024})
+                   "intermediate_size": 2048, "max_position_embeddings": 32768})
 
 
 def model_file(kind):
     """The model in a type, written once."""
-    folder = os.path.join(programs.BUILD, "110M")
+    folder = os.path.join(programs.BUILD, "110M-32768")
     path, floats = (os.path.join(folder, f"{name}.gguf") for name in (kind, "F32"))
     if not os.path.exists(floats):
         os.makedirs(folder, exist_ok=True)
@@ -61,37 +65,42 @@ class Timer:
         self.runs.wait()
 
 
-def llama_timer(path):
+def llama_timer(path, threads, context, flash):
     """With weights packed for its products, unless those crash here: AMX may not be permitted."""
     for packed in ("1", "0"):
-        timer = Timer([programs.shell(), "time", path, str(THREADS), str(CONTEXT), packed])
+        timer = Timer([programs.shell(), "time", path, str(threads), str(context), packed, flash])
         try:
-            timer.pass_seconds(max(PASSES))
+            timer.pass_seconds(1)
             return timer, packed == "1"
         except programs.Refused:
             timer.close()
     raise programs.Refused("llama.cpp cannot run " + path)
 
 
-def compare(program, kind):
+def compare(program, kind, threads, context, widths):
     path = model_file(kind)
     ours = Timer([os.path.join(os.path.dirname(program), "tests/peers/pass_shell"),
-                  f"gguf:{path}?context=256", str(THREADS), str(CONTEXT)])
-    theirs, packed = llama_timer(path)
-    how = "" if packed else ", its weights not packed"
-    for width in PASSES:
-        pairs = [(ours.pass_seconds(width), theirs.pass_seconds(width)) for _ in range(TURNS + 1)]
+                  f"gguf:{path}?context={context + 192}&kv=f16", str(threads), str(context)])
+    # after 4,096 tokens flash attention takes four times as long
+    theirs, packed = zip(*(llama_timer(path, threads, context, flash)
+                           for flash in (("0", "1") if context <= 4096 else ("0",))))
+    how = "" if all(packed) else ", its weights not packed"
+    for width in widths:
+        pairs = [(ours.pass_seconds(width), min(timer.pass_seconds(width) for timer in theirs))
+                 for _ in range(TURNS + 1)]
         ratio = statistics.median(a / b for a, b in pairs[1:])
         mine, other = (1e3 * statistics.median(times) for times in zip(*pairs[1:]))
-        print(f"llama.cpp: {kind}, {width:2} tokens: {ratio:.2f} of its time ({mine:.2f} ms, "
-              f"{other:.2f} ms{how})", flush=True)
-    ours.close()
-    theirs.close()
+        print(f"llama.cpp: {kind}, {threads} thread{'s'[:threads > 1]}, {width:2} tokens after "
+              f"{context}: {ratio:.2f} of its time ({mine:.2f} ms, {other:.2f} ms{how})",
+              flush=True)
+    for timer in (ours, *theirs):
+        timer.close()
 
 
 def main(program, kinds):
-    for kind in kinds or TYPES:
-        compare(program, kind)
+    for case in CASES:
+        if not kinds or case[0] in kinds:
+            compare(program, *case)
     return 0
 
 

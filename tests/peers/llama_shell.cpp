@@ -3,10 +3,10 @@
  *   llama_shell rows MODEL CHUNK     token lists, one per line, in passes of CHUNK tokens; floats
  *                                    (tokens, V) of all lists on standard output
  *   llama_shell tokens MODEL         texts as "BYTES\n" and their bytes; a line of tokens each
- *   llama_shell time MODEL THREADS CONTEXT PACKED     lines "WIDTH PASSES"; the seconds of these
- *                                    passes of WIDTH tokens after CONTEXT tokens, a line each
- * Rows have floats as keys and values and weights as they are in the file. Times have halves, and
- * with PACKED = 1 packed weights, as in llama.cpp's own programs. */
+ *   llama_shell time MODEL THREADS CONTEXT PACKED FLASH     lines "WIDTH PASSES"; the seconds of
+ *                                    these passes of WIDTH tokens after CONTEXT tokens, a line each
+ * Rows have floats as keys and values and weights as they are in the file. Times have halves, with
+ * PACKED = 1 packed weights, and with FLASH = 1 flash attention, as llama.cpp's own programs do. */
 #include <llama.h>
 
 #include <chrono>
@@ -47,7 +47,8 @@ llama_model *load(const char *path, weights which)
     return model;
 }
 
-llama_context *open_context(llama_model *model, int tokens, int width, int threads, ggml_type kv)
+llama_context *open_context(llama_model *model, int tokens, int width, int threads, ggml_type kv,
+                            bool flash)
 {
     llama_context_params params = llama_context_default_params();
     params.n_ctx = static_cast<uint32_t>(tokens);
@@ -55,7 +56,8 @@ llama_context *open_context(llama_model *model, int tokens, int width, int threa
     params.n_threads = params.n_threads_batch = threads;
     params.type_k = params.type_v = kv;
     params.swa_full = true;
-    if (kv == GGML_TYPE_F32) params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+    params.flash_attn_type =
+        flash ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
     llama_context *context = llama_init_from_model(model, params);
     if (context == nullptr) fail("cannot make a context");
     return context;
@@ -91,7 +93,7 @@ int rows(const char *path, int chunk)
             text.push_back(token);
         }
         const int n = static_cast<int>(text.size());
-        llama_context *context = open_context(model, n + chunk, chunk, 2, GGML_TYPE_F32);
+        llama_context *context = open_context(model, n + chunk, chunk, 2, GGML_TYPE_F32, false);
         for (int at = 0; at < n; at += chunk) {
             const int width = n - at < chunk ? n - at : chunk;
             decode(context, &text[static_cast<size_t>(at)], width, at);
@@ -126,13 +128,13 @@ int tokens(const char *path)
     return 0;
 }
 
-int time_passes(const char *path, int threads, int length, bool packed)
+int time_passes(const char *path, int threads, int length, bool packed, bool flash)
 {
     enum { WIDTH_MAX = 512 };
     llama_model *model = load(path, packed ? weights::packed : weights::plain);
     const int vocab = llama_vocab_n_tokens(llama_model_get_vocab(model));
     llama_context *context =
-        open_context(model, length + WIDTH_MAX, WIDTH_MAX, threads, GGML_TYPE_F16);
+        open_context(model, length + WIDTH_MAX, WIDTH_MAX, threads, GGML_TYPE_F16, flash);
     std::vector<llama_token> token(static_cast<size_t>(length + WIDTH_MAX));
     for (size_t i = 0; i < token.size(); i++)
         token[i] = static_cast<llama_token>(i * 7919 % static_cast<size_t>(vocab));
@@ -167,8 +169,8 @@ int main(int argc, char **argv)
     llama_backend_init();
     if (verb == "rows" && argc == 4) return rows(argv[2], std::atoi(argv[3]));
     if (verb == "tokens" && argc == 3) return tokens(argv[2]);
-    if (verb == "time" && argc == 6)
+    if (verb == "time" && argc == 7)
         return time_passes(argv[2], std::atoi(argv[3]), std::atoi(argv[4]),
-                           std::strcmp(argv[5], "1") == 0);
-    fail("usage: rows MODEL CHUNK | tokens MODEL | time MODEL THREADS CONTEXT PACKED");
+                           std::strcmp(argv[5], "1") == 0, std::strcmp(argv[6], "1") == 0);
+    fail("usage: rows MODEL CHUNK | tokens MODEL | time MODEL THREADS CONTEXT PACKED FLASH");
 }
