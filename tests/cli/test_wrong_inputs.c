@@ -107,7 +107,8 @@ static bool check(wrong_line *wrong)
     return complaint == NULL;
 }
 
-/* Starts the lines in order, one for each processor at a time; returns how many fail. */
+/* Starts the lines in order, one for each processor at a time; returns how many fail. With the
+ * address sanitizer, every fourth is searched for leaks, which takes as long as the line itself. */
 static int check_lines(void)
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -115,7 +116,9 @@ static int check_lines(void)
     int failed = 0;
     for (int i = 0; i < n_lines + side; i++) {
         if (i >= side) failed += !check(&lines[i - side]);
-        if (i < n_lines) spec_child_start(&lines[i].child, NULL, NULL, lines[i].arguments);
+        if (i < n_lines)
+            spec_child_start(&lines[i].child, i % 4 == 0 ? NULL : "LSAN_OPTIONS=detect_leaks=0",
+                             NULL, lines[i].arguments);
     }
     return failed;
 }
