@@ -56,9 +56,9 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
                          policy->K, SPEC_NODES_MAX);
     if (misses_schedule(rule, drafter, policy))
         return spec_fail(error, GSL_EINVAL,
-                         "rule '%s' must know the length of a draft before it is drawn, and it may "
-                         "fall by at most 1 per round: use a chain with a length policy like fixed "
-                         "or heuristic",
+                         "rule '%s' must know the length of a draft before it is drawn, and from "
+                         "one round to the next this length may fall by at most 1: use a chain "
+                         "with a length policy like fixed or heuristic",
                          rule->name);
     if (misses_rows(rule, drafter))
         return spec_fail(error, GSL_EINVAL,

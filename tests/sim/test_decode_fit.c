@@ -23,7 +23,7 @@ TEST(what_does_not_fit_is_refused_with_its_reason)
         {"block-greedy", "chain", "heuristic", false, true, NULL},
         {"block-greedy", "chain", "confidence", false, false,
          "must know the length of a draft before"},
-        {"block-greedy", "chain", "average", false, false, "may fall by at most 1 per round"},
+        {"block-greedy", "chain", "average", false, false, "this length may fall by at most 1: "},
         {"block-greedy", "chain", "probe", false, true, NULL},
         {"block-greedy", WITHOUT, "fixed", false, false, "must know the length of a draft before"},
         {"block-greedy", "chain", "fixed", true, false, "needs a draft whose rows do not change"},

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vector: the operations of a pass other than matrix products, on plain arrays.
  * One reference version defines the results, and the kernels for vector instructions equal it bit
- * for bit. Unless it says otherwise below, a sum runs in 16 lanes, lane l taking elements l, 16 +
- * l,
- * ... in turn; then lanes 8, 4, 2 and 1 apart are added. Exponentials use our own polynomials, so
- * that they are the same everywhere. */
+ * for bit. Unless it says otherwise below, a sum runs in 16 lanes: lane l takes every 16th element,
+ * from element l on; then lanes 8, 4, 2 and 1 apart are added. Exponentials use our own
+ * polynomials, so that they are the same everywhere. */
 #ifndef SPECLAB_VECTOR_H
 #define SPECLAB_VECTOR_H
 
