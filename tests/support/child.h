@@ -88,12 +88,11 @@ void spec_programs_agree(const char *arguments, const char *others);
 void spec_program_fails(const char *arguments, int code, const char *begin);
 void spec_program_works(const char *arguments);
 
-/* Runs a command that resumes its file, and whose work takes `seconds` of processor time: the
- * system kills it before it has begun, then after a 20th of these seconds, two 20ths and so on,
- * until it ends with exit code 0 and prints `opt_text`. Returns after how many kills `file` had
- * changed. */
-int spec_program_outlives_kills(const char *arguments, const char *file, double seconds,
-                                const char *opt_text);
+/* Runs a command that resumes its file, and whose work takes `seconds` of processor time. The
+ * system kills it at once, then after a 20th of these seconds, two 20ths and so on, until it ends
+ * with exit code 0 and prints `opt_text`. A command that began again each time would need all 20:
+ * 15 kills fail. Returns how often it was killed. */
+int spec_program_outlives_kills(const char *arguments, double seconds, const char *opt_text);
 
 /* ---- waiting for a state, however long that takes on a busy machine ---- */
 
