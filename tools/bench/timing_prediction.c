@@ -234,15 +234,16 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
     explain(ret, all, c);
 }
 
-/* Returns the difference of two ways' K; INT_MAX if one says nothing about the other. */
+/* Returns how far apart two K are; INT_MAX if the two ways cannot be compared. */
 static int distance(const spec_timing_way *a, const spec_timing_way *b)
 {
     const bool related = a != b && a->K > 0 && b->K > 0 && a->ahead == b->ahead;
     return related ? abs(a->K - b->K) : INT_MAX;
 }
 
-/* Returns the time of drafting or verifying in rounds over that of single passes, as the nearest
- * other K shows it: in rounds the two models share the caches. Without another K it is 1. */
+/* Returns how many times as long drafting or verifying took in rounds of the nearest other K as its
+ * single passes would have, since in rounds the two models share the caches. Without another K it
+ * is 1. */
 static double rounds_over_passes(const spec_timing_prediction *p, int i, bool verifying)
 {
     double in_rounds = 0.0, alone = 0.0;
