@@ -435,7 +435,7 @@ resume-quick: $(BIN)
 
 OOM_NEEDS := $(BIN) $(OOM)/oom_check $(OOM)/failing_alloc.so $(BUILD)/tests/clients/token_client
 .PHONY: oom-check oom-check-quick
-oom-check: $(OOM_NEEDS) ## let each of the first 500 and last 50 allocations of each command fail
+oom-check: $(OOM_NEEDS) ## let an allocation fail for each chain of callers, in two minutes
 	@$(OOM)/oom_check $(BIN) $(OOM)/failing_alloc.so
 oom-check-quick: $(OOM_NEEDS)
 	@$(OOM)/oom_check -q $(BIN) $(OOM)/failing_alloc.so

@@ -142,10 +142,12 @@ static void choose(const char **option, const char *typed, const char *by_defaul
     if (!options->plain) spec_assumed_add(&options->assumed, typed, by_default, NULL);
 }
 
-void spec_pair_options_assume_sampling(spec_pair_options *options)
+void spec_pair_options_assume_sampling(spec_pair_options *options, const char *verb)
 {
     spec_settings settings = {0};
-    if (spec_settings_init(&settings, options->target, NULL) == GSL_SUCCESS)
+    const int status = spec_settings_init(&settings, options->target, NULL);
+    if (status == GSL_ENOMEM) spec_usage_no_memory(verb);
+    if (status == GSL_SUCCESS)
         for (int i = 0; i < SPEC_PAIR_SAMPLING; i++) {
             char typed[32];
             snprintf(typed, sizeof typed, "--%s ", sampling[i].option);
@@ -195,7 +197,7 @@ void spec_pair_options_complete(spec_pair_options *options, const char *verb)
     complete_spec(&options->target, &options->whole[0], "target", options, verb);
     complete_spec(&options->draft, &options->whole[1], "draft", options, verb);
     complete_spec(&options->inner_draft, &options->whole[2], "inner-draft", options, verb);
-    spec_pair_options_assume_sampling(options);
+    spec_pair_options_assume_sampling(options, verb);
 }
 
 void spec_pair_options_free(spec_pair_options *options)

@@ -51,7 +51,7 @@ void spec_pair_options_free(spec_pair_options *options);
 char *spec_pair_options_spec(const char *spec, const char *which, const spec_pair_options *options,
                              const char *verb);
 void spec_pair_options_check_sampling(const spec_pair_options *options, const char *verb);
-void spec_pair_options_assume_sampling(spec_pair_options *options);
+void spec_pair_options_assume_sampling(spec_pair_options *options, const char *verb);
 
 /* Returns the decoder's configuration with these options and models. */
 spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options,

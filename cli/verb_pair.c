@@ -437,7 +437,7 @@ static int measure(arguments *args, const char *verb)
     fit_context(w, args);
     if (w->path == NULL) {
         args->pair.target = w->spec[0];
-        spec_pair_options_assume_sampling(&args->pair);
+        spec_pair_options_assume_sampling(&args->pair, verb);
         SPEC_TRY(make_texts(w, args, &error));
     }
     read_costs(w, args, verb);

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "cli/figures/figure.h"
 #include "cli/page.h"
+#include "speclab/no_memory.h"
 #include "tools/validate/fixtures/fixtures_rows.h"
 #include "tools/validate/power_check.h"
 #include "tools/validate/samplers/child_environment.h"
@@ -113,11 +114,10 @@ static int write_text(const spec_validate_args *args, const spec_validation *v, 
                       spec_error *error)
 {
     spec_memory_text page;
-    if (!spec_memory_text_open(&page))
-        return spec_fail(error, GSL_ENOMEM, "out of memory for the report");
+    if (!spec_memory_text_open(&page)) return spec_no_memory(error);
     int status = spec_validate_report_page(v, spec_options_columns(&args->common), page.out, error);
     char *text = spec_memory_text_take(&page, NULL);
-    if (text == NULL) status = spec_fail(error, GSL_ENOMEM, "out of memory for the report");
+    if (text == NULL) status = spec_no_memory(error);
     if (status == GSL_SUCCESS) {
         spec_page_write(text, spec_options_columns(&args->common), out);
         if (fflush(out) != 0)

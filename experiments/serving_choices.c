@@ -98,14 +98,15 @@ static const char *key_of_K(const spec_settings *settings)
     return NULL;
 }
 
-/* Returns the spec of a choice. If the choice takes a largest K and the spec does not give it, sets
- * it to K. */
+/* Returns the spec of a choice, or NULL without memory. If the choice takes a largest K and the
+ * spec does not give it, sets it to K. */
 static char *spec_with_K(const char *lengths, int K)
 {
     spec_settings settings = {0};
     char *text = NULL;
-    const char *key = NULL;
-    if (spec_settings_init(&settings, lengths, NULL) == GSL_SUCCESS) key = key_of_K(&settings);
+    const int status = spec_settings_init(&settings, lengths, NULL);
+    if (status == GSL_ENOMEM) return NULL;
+    const char *key = status == GSL_SUCCESS ? key_of_K(&settings) : NULL;
     const int n = key == NULL || K < 0
                       ? asprintf(&text, "%s", lengths)
                       : asprintf(&text, "%s%c%s=%d", lengths, settings.n > 0 ? '&' : '?', key, K);

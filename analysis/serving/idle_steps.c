@@ -195,11 +195,8 @@ static int solve(spec_idle_steps *ret, load *l, int terms)
     gsl_matrix_view A = gsl_matrix_view_array(matrix, (size_t)size, (size_t)size);
     gsl_vector_view b = gsl_vector_view_array(right, (size_t)size);
     gsl_vector_view c = gsl_vector_view_array(x, (size_t)size);
-    size_t order[TERMS_MAX + 1];
-    gsl_permutation permutation = {(size_t)size, order};
-    int sign;
-    SPEC_TRY(gsl_linalg_LU_decomp(&A.matrix, &permutation, &sign));
-    SPEC_TRY(gsl_linalg_LU_solve(&A.matrix, &permutation, &b.vector, &c.vector));
+    /* Unlike gsl_linalg_LU_decomp, this fails without memory instead of crashing. */
+    SPEC_TRY(gsl_linalg_HH_solve(&A.matrix, &b.vector, &c.vector));
     for (int k = 0; k < terms; k++) {
         ret->undrafted += x[k];
         ret->newcomers += (1.0 + 2.0 * k * k) * x[k];

@@ -52,13 +52,18 @@ char *spec_naming_short(const char *value)
 {
     spec_memory_text text;
     spec_settings model = {0};
-    if (!spec_memory_text_open(&text)) return NULL;
-    FILE *out = text.out;
     const char *spec = spec_drafter_model_of(value);
+    const bool has_settings = strpbrk(spec, ":?") != NULL;
+    const int status = has_settings ? spec_settings_init(&model, spec, NULL) : GSL_SUCCESS;
+    if (status == GSL_ENOMEM || !spec_memory_text_open(&text)) {
+        spec_settings_free(&model);
+        return NULL;
+    }
+    FILE *out = text.out;
     fprintf(out, "%.*s", (int)(spec - value), value);
-    if (strpbrk(spec, ":?") == NULL) {
+    if (!has_settings) {
         fputs(base_name(spec), out);
-    } else if (spec_settings_init(&model, spec, NULL) == GSL_SUCCESS) {
+    } else if (status == GSL_SUCCESS) {
         if (spec > value && strcmp(model.name, "ngram") == 0) fputc(' ', out); /* words follow */
         write_model(out, &model);
     } else {

@@ -4,11 +4,15 @@
  * open_memstream), and anonymous mmap. Allocations are counted from main on, in all threads, and
  * only in the program named OOM_PROGRAM, not in its subprocesses.
  *   OOM_AT=n       the n-th one fails; 0: none OOM_ON=1       all after it fail, too
- *   OOM_COUNT=FILE write the number of allocations
+ *   OOM_PATHS=FILE add a line for each allocation with a chain of callers that no line has: its
+ *                  number and a hash of the return addresses. They are the same in another run if
+ *                  addresses are not random.
  *   OOM_TRACE=1    print on standard error where it failed */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,25 +27,51 @@ void *__libc_calloc(size_t, size_t);
 void *__libc_realloc(void *, size_t);
 void *__libc_memalign(size_t, size_t);
 
+enum { FRAMES = 32, PATHS = 1 << 16 };
+
 static atomic_bool counting;
 static atomic_long counted;
 static long at;
 static bool on, trace;
-static const char *count_path;
+static FILE *paths;
+static uint64_t known[PATHS]; /* hashes of chains; 0: free */
 
 static void say_where(void)
 {
-    void *frame[32];
+    void *frame[FRAMES];
     atomic_store(&counting, false);
-    const int n = backtrace(frame, 32);
+    const int n = backtrace(frame, FRAMES);
     backtrace_symbols_fd(frame, n, STDERR_FILENO);
     atomic_store(&counting, true);
+}
+
+/* Returns whether this chain is new, and remembers it. */
+static bool is_new(uint64_t hash)
+{
+    uint64_t at = hash % PATHS;
+    for (int i = 0; i < PATHS && known[at] != 0 && known[at] != hash; i++) at = (at + 1) % PATHS;
+    if (known[at] != 0) return false;
+    known[at] = hash;
+    return true;
+}
+
+static void note_path(long i)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    void *frame[FRAMES];
+    uint64_t hash = 1;
+    const int n = backtrace(frame, FRAMES);
+    for (int k = 0; k < n; k++) hash = (hash ^ (uintptr_t)frame[k]) * 0x9e3779b97f4a7c15u;
+    pthread_mutex_lock(&lock);
+    if (is_new(hash)) fprintf(paths, "%ld %" PRIx64 "\n", i, hash);
+    pthread_mutex_unlock(&lock);
 }
 
 static bool fails(void)
 {
     if (!atomic_load_explicit(&counting, memory_order_relaxed)) return false;
     const long i = atomic_fetch_add(&counted, 1) + 1;
+    if (paths != NULL) note_path(i);
     if (at == 0 || (on ? i < at : i != at)) return false;
     if (trace && i == at) say_where();
     errno = ENOMEM;
@@ -93,13 +123,22 @@ void *mmap(void *address, size_t length, int protection, int flags, int fd, off_
                : next(address, length, protection, flags, fd, offset);
 }
 
-static void write_count(void)
+static void close_paths(void)
 {
     atomic_store(&counting, false);
-    FILE *out = count_path != NULL ? fopen(count_path, "w") : NULL;
-    if (out == NULL) return;
-    fprintf(out, "%ld\n", atomic_load(&counted));
-    fclose(out);
+    if (paths != NULL) fclose(paths);
+}
+
+static void open_paths(const char *name)
+{
+    char line[64];
+    uint64_t hash;
+    if (name == NULL) return;
+    static char buffer[1 << 12];
+    paths = fopen(name, "a+");
+    if (paths != NULL) setvbuf(paths, buffer, _IOFBF, sizeof buffer); /* allocates nothing later */
+    while (paths != NULL && fgets(line, sizeof line, paths) != NULL)
+        if (sscanf(line, "%*d %" SCNx64, &hash) == 1) is_new(hash);
 }
 
 static int (*real_main)(int, char **, char **);
@@ -112,9 +151,9 @@ static int counted_main(int argc, char **argv, char **environment)
     at = text != NULL ? atol(text) : 0;
     on = getenv("OOM_ON") != NULL;
     trace = getenv("OOM_TRACE") != NULL;
-    count_path = getenv("OOM_COUNT");
-    if (trace) backtrace(&(void *){NULL}, 1); /* the first call allocates */
-    atexit(write_count);
+    backtrace(&(void *){NULL}, 1); /* the first call allocates */
+    open_paths(getenv("OOM_PATHS"));
+    atexit(close_paths);
     atomic_store(&counting, true);
     return real_main(argc, argv, environment);
 }

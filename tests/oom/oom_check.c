@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lets each allocation of the program fail, alone or with all later ones, and checks the outcome.
+/* Lets allocations of the program fail, each alone or with all later ones, and checks the outcome:
+ * one for each chain of callers that no earlier command has.
  * Right outcomes are the usual output, byte for byte, with the usual exit status, or one line on
  * standard error and exit code 2. Or run each command once under valgrind, which must find no
  * fault.
- *   oom_check [-q] SPECLAB FAILING_ALLOC.so [COMMAND...]    -q: some allocations of each command
+ *   oom_check [-q] SPECLAB FAILING_ALLOC.so [COMMAND...]    -q: every eighth of them
  *   oom_check SPECLAB valgrind [COMMAND...]
  * COMMAND is a prefix of one of the commands below. Works in a temporary folder, with one process
  * per processor. */
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,16 +26,15 @@
 #include <unistd.h>
 
 enum {
-    FIRST = 500,
-    LAST = 50,
-    QUICK = 12,
     ARGUMENTS = 40,
     SAID = 1 << 16,
     SECONDS = 30,
     VALGRIND_SECONDS = 600,
     VALGRIND_STATUS = 99,
-    SHOWN = 10
+    SHOWN = 10,
+    PATHS = 1 << 16
 };
+#define PATHS_FILE "../paths"
 
 /* Which output differs from run to run: none; standard error; standard output and files, too. */
 typedef enum { SAME, SAME_OUTPUT, SAME_STATUS } expectation;
@@ -153,7 +154,7 @@ static void remove_all(void)
     if (here != NULL) closedir(here);
 }
 
-static void start(const command *c, long at, bool on, const char *opt_count)
+static void start(const command *c, long at, bool on, const char *opt_paths)
 {
     static char text[1024], number[24];
     char *argv[ARGUMENTS + 6] = {"valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
@@ -167,7 +168,8 @@ static void start(const command *c, long at, bool on, const char *opt_count)
     setenv("OOM_PROGRAM", strrchr(program, '/') + 1, 1);
     setenv("OOM_AT", number, 1);
     if (on) setenv("OOM_ON", "1", 1);
-    if (opt_count != NULL) setenv("OOM_COUNT", opt_count, 1);
+    if (opt_paths != NULL) setenv("OOM_PATHS", opt_paths, 1);
+    personality(ADDR_NO_RANDOMIZE);
     const int out = open("stdout", O_WRONLY | O_CREAT | O_TRUNC, 0600),
               err = open("stderr", O_WRONLY | O_CREAT, 0600);
     dup2(out, STDOUT_FILENO);
@@ -196,7 +198,7 @@ static void drop_note(outcome *o)
 
 /* Runs a command in the current folder; collects standard output, standard error and its output
  * file. */
-static void run(outcome *o, const command *c, long at, bool on, const char *opt_count)
+static void run(outcome *o, const command *c, long at, bool on, const char *opt_paths)
 {
     remove_all();
     if (strstr(c->text, "--resume") != NULL &&
@@ -209,7 +211,7 @@ static void run(outcome *o, const command *c, long at, bool on, const char *opt_
     const pid_t pid = fork();
     if (pid == 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
-        start(c, at, on, opt_count);
+        start(c, at, on, opt_paths);
     }
     setpgid(pid, pid);
     const struct timespec most = {.tv_sec = is_valgrind ? VALGRIND_SECONDS : SECONDS};
@@ -278,24 +280,20 @@ static const char *fault(const outcome *o, const outcome *reference, const comma
 /* ---- all runs -------------------------------------------------------------------------------- */
 
 /* Does every `workers`th run of a command; returns the number of failed runs, out of *ret_runs. */
-static int work(const command *c, const outcome *reference, long allocations, bool quick,
-                int worker, int workers, int *ret_runs)
+static int work(const command *c, const outcome *reference, const long *allocation, long n,
+                long step, int worker, int workers, int *ret_runs)
 {
     static outcome o;
-    const long first = allocations < FIRST ? allocations : FIRST;
-    const long most = allocations - first < LAST ? allocations : first + LAST;
-    const long step = quick && most > QUICK ? most / QUICK : 1;
     int bad = 0;
     *ret_runs = 0;
-    for (long i = 0; i < 2 * most; i++) {
-        const long nth = i / 2, at = nth < first ? nth + 1 : allocations - (most - 1 - nth);
-        if (i % workers != worker || nth % step != 0) continue;
-        run(&o, c, at, i % 2 == 1, NULL);
+    for (long i = 0; i < 2 * n; i++) {
+        if (i / 2 % step != 0 || i / 2 / step % workers != worker) continue;
+        run(&o, c, allocation[i / 2], i % 2 == 1, NULL);
         ++*ret_runs;
         const char *what = fault(&o, reference, c);
         if (what == NULL) continue;
         if (bad++ < SHOWN)
-            printf("    %ld of %ld%s: %s: status %#x: %.*s%s\n", at, allocations,
+            printf("    allocation %ld%s: %s: status %#x: %.*s%s\n", allocation[i / 2],
                    i % 2 == 1 ? " and on" : "", what, (unsigned)o.status, (int)strcspn(o.err, "\n"),
                    o.err, bad == SHOWN ? " ..." : "");
         fflush(stdout);
@@ -303,26 +301,35 @@ static int work(const command *c, const outcome *reference, long allocations, bo
     return bad;
 }
 
-static int check(const command *c, bool quick, int workers, int *ret_runs)
+/* Reads the numbers in the file of paths from byte *at on, and moves it to the end. */
+static long read_paths(long allocation[PATHS], long *at)
+{
+    long n = 0;
+    char line[64];
+    FILE *in = fopen(PATHS_FILE, "r");
+    if (in == NULL || fseek(in, *at, SEEK_SET) != 0) return -1;
+    while (n < PATHS && fgets(line, sizeof line, in) != NULL) allocation[n++] = atol(line);
+    *at = ftell(in);
+    fclose(in);
+    return n;
+}
+
+static int check(const command *c, long step, int workers, int *ret_runs)
 {
     static outcome reference;
-    size_t n;
+    static long allocation[PATHS], passed;
     int bad = 0, state;
-    char count[32];
-    run(&reference, c, 0, false, "count");
+    run(&reference, c, 0, false, PATHS_FILE);
     if (reference.status == -1 || WIFSIGNALED(reference.status) ||
         WEXITSTATUS(reference.status) == 2 || WEXITSTATUS(reference.status) == 126) {
         printf("%s: cannot be run: %s\n", c->text, reference.err);
         return 1;
     }
-    char text[SAID];
-    read_fully("count", text, &n);
-    const long allocations = atol(text);
-    snprintf(count, sizeof count, "%ld", allocations);
-    printf("%s: %s allocations, status %d\n", c->text, count, WEXITSTATUS(reference.status));
+    const long n = read_paths(allocation, &passed);
+    printf("%s: %ld new allocations, status %d\n", c->text, n, WEXITSTATUS(reference.status));
     fflush(stdout);
     int pipe_fd[2];
-    if (allocations < 1 || pipe(pipe_fd) != 0) return 1;
+    if (n < 0 || pipe(pipe_fd) != 0) return 1;
     for (int w = 0; w < workers; w++) {
         if (fork() != 0) continue;
         char own[32];
@@ -330,7 +337,7 @@ static int check(const command *c, bool quick, int workers, int *ret_runs)
         snprintf(own, sizeof own, "../worker%d", w);
         mkdir(own, 0700);
         done[0] =
-            chdir(own) == 0 ? work(c, &reference, allocations, quick, w, workers, &done[1]) : 1;
+            chdir(own) == 0 ? work(c, &reference, allocation, n, step, w, workers, &done[1]) : 1;
         _exit(write(pipe_fd[1], done, sizeof done) == (ssize_t)sizeof done ? 0 : 1);
     }
     close(pipe_fd[1]);
@@ -385,8 +392,9 @@ int main(int argc, char **argv)
         for (int a = arg + 2; a < argc; a++)
             wanted = wanted || strncmp(commands[c].text, argv[a], strlen(argv[a])) == 0;
         if (!wanted) continue;
-        bad += is_valgrind ? is_faulty(&commands[c])
-                           : check(&commands[c], quick, (int)sysconf(_SC_NPROCESSORS_ONLN), &runs);
+        bad += is_valgrind
+                   ? is_faulty(&commands[c])
+                   : check(&commands[c], quick ? 8 : 1, (int)sysconf(_SC_NPROCESSORS_ONLN), &runs);
         tried++;
     }
     char line[sizeof folder + 16];

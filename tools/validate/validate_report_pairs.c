@@ -2,7 +2,6 @@
 /* Says which combinations of two values were tested: a section of the text report. */
 #include "tools/validate/validate_report.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* SHOWN: pairs that are named. WIDTH: columns; INDENT: of continuation lines. */
@@ -33,16 +32,12 @@ static bool counts(const spec_validation *v, const spec_validate_result *result)
 static spec_design_count count_pairs(const spec_validation *v, uint32_t scope, bool as_if_answered,
                                      spec_design_pair *opt_missed, int n_missed)
 {
-    const spec_fixture_kind **run = malloc(((size_t)v->n_results + 1) * sizeof *run);
-    spec_design_count count = {0, 0};
-    int n = 0;
-    for (int i = 0; i < v->n_results && run != NULL; i++)
+    spec_design_seen seen = {0};
+    for (int i = 0; i < v->n_results; i++)
         if (v->result[i].scope == scope &&
             (counts(v, &v->result[i]) || (as_if_answered && v->result[i].late)))
-            run[n++] = v->result[i].kind;
-    if (run != NULL) count = spec_design_covered(&v->about, scope, run, n, opt_missed, n_missed);
-    free(run);
-    return count;
+            spec_design_see(&seen, &v->about, scope, v->result[i].kind);
+    return spec_design_covered(&seen, &v->about, scope, opt_missed, n_missed);
 }
 
 spec_design_count spec_validate_report_count(const spec_validation *v, uint32_t scope,
