@@ -420,17 +420,15 @@ check: ## install what is missing, build, and pass the everyday tests, in three 
 	@$(MAKE) --no-print-directory docs
 check-all: ## check with the slow tests, and what takes longer: kernels, installation, resuming
 	@$(MAKE) --no-print-directory check SKIP_TAG=
-	@$(MAKE) --no-print-directory --output-sync kernels docs-slow installed libm musl resume-quick \
+	@$(MAKE) --no-print-directory --output-sync kernels docs-slow installed libm musl resume \
 	    verdicts-check
 	@$(MAKE) --no-print-directory oom-check-quick
 
 # Experiments whose rows show no checked column, and some with many rows per point.
 RESUMED := ahead_text block block_rules draft_or_verify rules_real_text temperature_rules \
     traversal trees positional_decay
-.PHONY: resume resume-quick
-resume: $(BIN) ## cut a small result of each experiment, resume it and compare, in a minute
-	@tests/resume.sh $(BIN)
-resume-quick: $(BIN)
+.PHONY: resume
+resume: $(BIN) ## cut small results of some experiments, resume them and compare
 	@tests/resume.sh $(BIN) $(RESUMED)
 
 OOM_NEEDS := $(BIN) $(OOM)/oom_check $(OOM)/failing_alloc.so $(BUILD)/tests/clients/token_client

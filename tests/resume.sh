@@ -3,13 +3,12 @@
 # Resumes shipped experiments from results cut at a random byte, and compares with complete results.
 # Where gnuplot is installed, it also draws them.
 # The experiments are made small: 4 rounds; 2 cases, contexts and samples; a short text.
-#   tests/resume.sh SPECLAB [EXPERIMENT...]     without names: all experiments
+#   tests/resume.sh SPECLAB EXPERIMENT...
 # SPEC_TEST_SEED, by default 42, chooses the bytes.
 set -eu
 speclab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 shift
 tree=$(cd "$(dirname "$0")/.." && pwd)
-[ $# -gt 0 ] || set -- $(cd "$tree/experiments/cfg" && ls -- *.cfg | sed 's/\.cfg$//')
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
