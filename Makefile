@@ -411,15 +411,18 @@ ARM64_TESTS := $(filter $(patsubst %,$(BUILD)/tests/%,base/% models/% sim/% anal
 tests: $(TESTS) $(BIN)
 
 # Each step begins when the one before has passed; a step's own work is divided over processors.
-.PHONY: check check-all
+.PHONY: check check-all check-rest
 check: ## install what is missing, build, and pass the everyday tests, in three minutes
 	@.ci/libraries build tests run
 	@.ci/libraries check || echo "check: what needs these is not checked"
 	@$(MAKE) --no-print-directory --output-sync layers lines
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory docs
-check-all: ## check with the slow tests, and what takes longer: kernels, installation, resuming
-	@$(MAKE) --no-print-directory check SKIP_TAG=
+check-all: ## check, the slow tests, and what takes longer: kernels, installation, resuming
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory slow-check
+	@$(MAKE) --no-print-directory check-rest
+check-rest:
 	@$(MAKE) --no-print-directory --output-sync kernels docs-slow installed libm musl resume \
 	    verdicts-check
 	@$(MAKE) --no-print-directory oom-check-quick
@@ -482,14 +485,15 @@ docs-slow: $(BIN)
 findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after a review
 	@experiments/findings.sh $(abspath $(BIN)) $(CONFIRM)
 
-.PHONY: unit
-SKIP_TAG ?= slow
-# `make gpu-check` has the simulated GPU's tests; those of the command line run with the slow tests.
-# `make served-check` has those that judge a server for minutes.
-unit: tests $(if $(SKIP_TAG),,$(SIMULATED))
-unit: ## build and run the unit tests (SKIP_TAG= slow ones, too; CONFIG=asan)
-	@SPECLAB=$(BIN) tests/run.sh --skip-tag driver,simulator,server$(SKIP_TAG:%=,%) $(TESTS)
-	$(if $(SKIP_TAG),,@SPECLAB=$(BIN) tests/run.sh --tag simulator $(BUILD)/tests/cli/test)
+# `make gpu-check` has the simulated GPU's tests, except those of the command line; `make
+# served-check` has those that judge a server for minutes.
+.PHONY: unit slow-check
+unit: tests ## build and run the everyday unit tests (CONFIG=asan)
+	@SPECLAB=$(BIN) tests/run.sh --skip-tag driver,simulator,server,slow $(TESTS)
+slow-check: tests $(SIMULATED) ## run the slow unit tests
+	@SPECLAB=$(BIN) tests/run.sh --tag slow --skip-tag driver,simulator,server $(TESTS)
+	@SPECLAB=$(BIN) tests/run.sh --tag simulator $(BUILD)/tests/cli/test
+	@tests/changed.sh --record slow $(slow_paths)
 
 .PHONY: check-long
 check-long: tests $(SIMULATED)
@@ -762,9 +766,10 @@ fresh-check: ## try the documents' first commands in an empty Debian, as root
 	@tests/changed.sh --record fresh $(fresh_paths)
 
 # Long checks, which CI runs as `make web-changed` when these files have changed since the check
-# last passed; with CI_ALL=1 it runs them all. A check records its pass in .ci/NAME_tested. In a
-# document only the commands count. Files and tokenizers are left out for the GPU, whose tests read
-# weights from memory.
+# last passed (docs/testing.md, Checks that are remembered). In a document only the commands count.
+# Files and tokenizers are left out for the GPU, whose tests read weights from memory.
+slow_paths   := Makefile analysis api base cli experiments include models mpi plots sim tests \
+    tools
 gpu_paths    := models/gpu models/transformer/engine models/transformer/kernels \
     $(wildcard sim/*device* sim/decode*.[ch]) sim/draft sim/verify tests/models/gpu \
     $(wildcard tests/sim/test_*gpu* tests/sim/test_*device*) tests/simulator tests/card \

@@ -24,7 +24,7 @@ trees() {
     done
 }
 git rev-parse -q --verify HEAD >/dev/null 2>&1 || {
-    echo "$name: runs: there is no git history to compare with"
+    [ -n "$record" ] || echo "$name: runs: there is no git history to compare with"
     exit 0
 }
 edited=$(git status --porcelain -- "$@")

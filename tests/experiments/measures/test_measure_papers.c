@@ -74,7 +74,7 @@ TEST(a_claim_that_cannot_be_computed_is_refused)
 }
 
 /* The table in docs/paper_claims.md has these lines and no others. */
-TEST(the_page_of_claims_is_what_the_experiment_prints, SLOW)
+TEST(the_page_of_claims_is_what_the_experiment_prints)
 {
     OWNED(spec_experiment) e;
     OWNED(spec_result) result;
