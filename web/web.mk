@@ -18,7 +18,7 @@ GSL_SRC := $(filter-out $(GSL)/cblas/test%,$(wildcard $(GSL)/cblas/*.c)) $(patsu
     sort/sortvec sort/sortvecind sys/fcmp sys/fdiv sys/infnan sys/pow_int multifit/multilinear \
     multifit/work \
     $(addprefix cdf/,beta betainv chisq gamma gammainv gauss gaussinv tdist tdistinv) \
-    $(addprefix linalg/,balance bidiag cholesky condest householder inline invtri lu svd symmtd trimult) \
+    $(addprefix linalg/,balance bidiag cholesky condest hh householder inline invtri svd symmtd trimult) \
     $(addprefix matrix/,copy getset init matrix rowcol submatrix swap view) \
     $(addprefix randist/,beta binomial_tpe chisq exponential gamma gauss gausszig geometric \
         multinomial poisson shuffle tdist) \
