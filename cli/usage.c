@@ -20,6 +20,8 @@ static void write_line(char line[LINE_MAX_BYTES], const char *verb, const char *
 {
     const int n = snprintf(line, LINE_MAX_BYTES, "%.60s: ", verb);
     vsnprintf(line + n, LINE_MAX_BYTES - (size_t)n, format, args);
+    if (line[n] == '\0') /* what fails without a word has no memory */
+        snprintf(line + n, LINE_MAX_BYTES - (size_t)n, "out of memory");
     spec_escape_in_place(line);
     spec_progress_clear();
 }

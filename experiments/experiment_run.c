@@ -133,7 +133,9 @@ static spec_point point_at(runner *run, uint64_t index)
 /* Reports that a point failed, beginning with the name of the point. */
 static int point_failed(runner *run, uint64_t index, int status, const spec_error *inner)
 {
-    const char *what = inner->text[0] != '\0' ? inner->text : gsl_strerror(status);
+    const char *what = inner->text[0] != '\0' ? inner->text
+                       : status == GSL_ENOMEM ? "out of memory"
+                                              : gsl_strerror(status);
     const bool leader_names_it = run->group.more && run->group.task.list > 0;
     char *identity = run->options->no_point || leader_names_it
                          ? NULL

@@ -38,8 +38,10 @@ int spec_given_models_place(char **ret_model, const char *given, const char *ori
     *ret_model = NULL;
     if (!spec_memory_text_open(&text)) return spec_no_memory(error);
     fprintf(text.out, "%.*s%s", (int)strategy, original, given);
-    if (spec_settings_init(&was, model, NULL) == GSL_SUCCESS &&
-        spec_settings_init(&is, given, NULL) == GSL_SUCCESS) {
+    const int read_was = spec_settings_init(&was, model, NULL),
+              read_is = spec_settings_init(&is, given, NULL);
+    if (read_was == GSL_ENOMEM || read_is == GSL_ENOMEM) status = spec_no_memory(error);
+    if (read_was == GSL_SUCCESS && read_is == GSL_SUCCESS) {
         for (int i = 0; i < was.n; i++) {
             if (!spec_transform_is_key(was.key[i]) || strchr(was.value[i], '{') == NULL) continue;
             if (spec_settings_text(&is, was.key[i]) != NULL)

@@ -230,8 +230,7 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
 /* Writes "equal" or "NOT EQUAL" for a closed form, or the declared bias of a rule. */
 static void write_verdict(spec_table *table, const spec_accept_row *row, const double *mean)
 {
-    static const char policy[] = "fixed";
-    const char *marked = spec_measures_marked_bias(&row->rule, policy), *equal = "";
+    const char *marked = spec_measures_marked_bias(&row->rule, false), *equal = "";
     char verdict[64];
     if (!isnan(mean[ACCEPTANCE] + mean[ENUMERATED]))
         equal = fabs(mean[ACCEPTANCE] - mean[ENUMERATED]) < 1e-12 ? "equal" : "NOT EQUAL";

@@ -68,12 +68,14 @@ static int summarise(summary *ret, const answer *of, int n, spec_error *error)
 static int judge(const char **ret_verdict, const char *const *rules, const char *policy,
                  double least, spec_error *error)
 {
+    bool anticipates;
+    if (spec_measures_anticipates(&anticipates, policy, error) != GSL_SUCCESS) return GSL_ENOMEM;
     *ret_verdict = least >= -EQUAL_GAIN ? "holds" : "NOT always";
     for (int i = 0; i < 2; i++) {
         spec_rule rule;
         const int status = spec_rule_init(&rule, rules[i], error);
         if (status != GSL_SUCCESS) return status;
-        const char *marked = spec_measures_marked_bias(&rule, policy);
+        const char *marked = spec_measures_marked_bias(&rule, anticipates);
         if (marked != NULL) *ret_verdict = marked;
         spec_rule_free(&rule);
     }

@@ -23,9 +23,9 @@ done:
 
 /* Returns the verdict. A sample cannot prove a rule lossless, and a rule that is marked as a
  * mistake stays one even if the sample does not show it. */
-static const char *verdict(const spec_text_law *law, double p)
+static const char *verdict(const spec_text_law *law, bool anticipates, double p)
 {
-    const char *marked = spec_measures_marked_bias(&law->rule, law->config->policy);
+    const char *marked = spec_measures_marked_bias(&law->rule, anticipates);
     if (marked != NULL) return marked;
     return p < SPEC_CHECK_P ? "NOT LOSSLESS" : "consistent";
 }
@@ -37,14 +37,16 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_text_law law = {0};
     spec_goodness test;
     int samples, status = GSL_SUCCESS;
+    bool anticipates;
     SPEC_TRY(read_point(&config, &law, &samples, point, measure, error));
+    SPEC_TRY(spec_measures_anticipates(&anticipates, config.policy, error));
     SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples, point->seed,
                                 spec_context_pool(point->opt_context), point->stop, error));
 
     spec_table_number(table, "statistic", test.statistic);
     spec_table_integer(table, "df", test.df);
     spec_table_number(table, "p", test.p);
-    spec_table_text(table, "verdict", verdict(&law, test.p));
+    spec_table_text(table, "verdict", verdict(&law, anticipates, test.p));
 done:
     spec_text_law_free(&law);
     return status;

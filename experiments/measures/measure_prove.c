@@ -30,6 +30,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     char *drafting = NULL;
     double c = NAN;
     int tokens, status = GSL_SUCCESS;
+    bool anticipates;
     config.opt_stop = point->stop;
     config.opt_listener = point->opt_listener;
     config.rule = spec_point_text(point, measure, "rule");
@@ -46,6 +47,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     if (!isnan(c)) config.costs.draft = c;
     SPEC_TRY(spec_point_law(&law, &config, point, measure, model, tokens, error));
     SPEC_TRY(spec_rule_init(&rule, config.rule, error));
+    SPEC_TRY(spec_measures_anticipates(&anticipates, config.policy, error));
 
     spec_table_integer(table, "branches", (long long)law.branches);
     spec_table_number(table, "tv", law.tv);
@@ -55,7 +57,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     if (strcmp(config.policy, "fixed") == 0 && !config.ahead)
         spec_table_number(table, "speedup", isnan(c) ? NAN : (law.accepted + 1.0) / law.time);
     spec_table_text(table, "verdict",
-                    spec_measures_verdict(&rule, config.policy, !(law.tv < EQUAL_TV)));
+                    spec_measures_verdict(&rule, anticipates, !(law.tv < EQUAL_TV)));
 done:
     spec_output_law_free(&law);
     free(drafting);

@@ -93,11 +93,11 @@ static int add(void *self, const char *text, spec_error *error)
 
 /* Returns the verdict. A rule marked as biased may still be exact on some families, such as pairs
  * with equal rows. */
-static const char *verdict(const spec_rule *rule, const char *policy, double worst)
+static const char *verdict(const spec_rule *rule, bool anticipates, double worst)
 {
-    const bool marked = spec_measures_marked_bias(rule, policy) != NULL;
+    const bool marked = spec_measures_marked_bias(rule, anticipates) != NULL;
     if (marked && worst < SHOWN_TV) return "biased, but not here";
-    return spec_measures_verdict(rule, policy, !(worst < EQUAL_TV));
+    return spec_measures_verdict(rule, anticipates, !(worst < EQUAL_TV));
 }
 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
@@ -108,6 +108,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_rule rule = {.name = NULL};
     job j = {.pairs = &pairs, .rule = name, .all = {.worst = -1.0, .least = INFINITY}};
     int status = GSL_SUCCESS;
+    bool anticipates;
     SPEC_TRY(spec_case_pairs_init(&pairs, point, measure, error));
     SPEC_TRY(spec_case_pairs_prompt(&pairs, point, measure, error));
     SPEC_TRY(spec_point_int(&j.tokens, point, measure, "tokens", 1, 4096, error));
@@ -115,6 +116,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
         spec_point_ahead(&pairs.config.ahead, point, measure, pairs.config.K, j.tokens, error));
     SPEC_TRY(spec_point_check_names(name, pairs.config.policy, pairs.config.K, error));
     SPEC_TRY(spec_rule_init(&rule, name, error));
+    SPEC_TRY(spec_measures_anticipates(&anticipates, pairs.config.policy, error));
     SPEC_TRY(spec_output_law_check(&rule, name, error));
     SPEC_TRY(spec_point_read(point));
     const uint64_t n = (uint64_t)pairs.n, least = (n - 1) / GROUPS_MAX + 1;
@@ -134,7 +136,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "shown", (double)j.all.shown / pairs.n);
     spec_table_number(table, "mean_n_accepted", j.all.accepted / pairs.n);
     spec_table_integer(table, "branches", (long long)j.all.branches);
-    spec_table_text(table, "verdict", verdict(&rule, pairs.config.policy, j.all.worst));
+    spec_table_text(table, "verdict", verdict(&rule, anticipates, j.all.worst));
 done:
     spec_rule_free(&rule);
     return status;

@@ -336,19 +336,24 @@ int spec_point_step_cost(spec_step_cost **ret_cost, const spec_point *point,
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
-const char *spec_measures_marked_bias(const spec_rule *rule, const char *policy)
+int spec_measures_anticipates(bool *ret, const char *policy, spec_error *error)
 {
     spec_policy opened;
-    const bool anticipates =
-        spec_policy_init(&opened, policy, 1, NULL) == GSL_SUCCESS && opened.anticipates;
+    const int status = spec_policy_init(&opened, policy, 1, NULL);
+    *ret = status == GSL_SUCCESS && opened.anticipates;
     spec_policy_free(&opened);
+    return status == GSL_ENOMEM ? spec_no_memory(error) : GSL_SUCCESS;
+}
+
+const char *spec_measures_marked_bias(const spec_rule *rule, bool anticipates)
+{
     if (anticipates || rule->claim == SPEC_WRONG) return "biased, as marked";
     return rule->claim == SPEC_LOSSY ? "biased, lossy as marked" : NULL;
 }
 
-const char *spec_measures_verdict(const spec_rule *rule, const char *policy, bool differs)
+const char *spec_measures_verdict(const spec_rule *rule, bool anticipates, bool differs)
 {
-    const char *marked = spec_measures_marked_bias(rule, policy);
+    const char *marked = spec_measures_marked_bias(rule, anticipates);
     if (differs) return marked != NULL ? marked : "NOT LOSSLESS";
     return rule->claim == SPEC_LOSSLESS_ARGMAX ? "lossless (argmax)" : "lossless";
 }

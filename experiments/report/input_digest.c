@@ -51,7 +51,9 @@ static int absorb_files(uint64_t *hash, const char *path, const char *opt_share,
     spec_corpus corpus = {0};
     spec_block block;
     int status = GSL_SUCCESS;
-    if (spec_corpus_init(&corpus, path, opt_share, 0, NULL) != GSL_SUCCESS) return GSL_SUCCESS;
+    status = spec_corpus_init(&corpus, path, opt_share, 0, NULL);
+    if (status == GSL_ENOMEM) return spec_no_memory(error);
+    if (status != GSL_SUCCESS) return GSL_SUCCESS;
     *hash = absorb_text(*hash, path);
     do {
         SPEC_TRY(spec_corpus_next(&block, &corpus, 0, error));

@@ -282,7 +282,7 @@ static bool check_page(size_t i, const spec_experiment *was, const overrides *li
     spec_run_options options = {.opt_context = spec_test_context(1), .limit = LIMIT};
     bool good = spec_experiment_load(&is, files.gl_pathv[i], (const char *const *)list->set,
                                      &error) == GSL_SUCCESS;
-    /* a fourth of the points, if there are as many */
+    /* every fourth point, if there are at least four */
     if (good && spec_grid_size(&is.grid) >= 4) options.shard = (spec_shard){1, 4};
     if (good) good = spec_experiment_run(&result, &is, &options, &error) == GSL_SUCCESS;
     if (good) {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Compiles client.c against the installed library, shared and static, as C and as C++, and runs it.
-# Then lets each allocation fail once: the library must report the loss, and never end the program.
+# Then lets one allocation fail for each chain of callers: the library must report the loss, and
+# never end the program.
 #   tests/library/library.sh SPECLAB FAILING_ALLOC.so
 set -eu
 cd "$(dirname "$0")/../.."

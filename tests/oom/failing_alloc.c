@@ -3,10 +3,11 @@
  * covers malloc and its relatives, their callers in the C library (strdup, asprintf,
  * open_memstream), and anonymous mmap. Allocations are counted from main on, in all threads, and
  * only in the program named OOM_PROGRAM, not in its subprocesses.
- *   OOM_AT=n       the n-th one fails; 0: none OOM_ON=1       all after it fail, too
+ *   OOM_AT=n       the n-th one fails; 0: none
+ *   OOM_ON=1       all after it fail, too
  *   OOM_PATHS=FILE add a line for each allocation with a chain of callers that no line has: its
- *                  number and a hash of the return addresses. They are the same in another run if
- *                  addresses are not random.
+ *                  number and a hash of the 32 innermost return addresses. They are the same in
+ *                  another run if addresses are not random.
  *   OOM_TRACE=1    print on standard error where it failed */
 #include <dlfcn.h>
 #include <errno.h>
