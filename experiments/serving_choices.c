@@ -98,8 +98,8 @@ static const char *key_of_K(const spec_settings *settings)
     return NULL;
 }
 
-/* Returns the spec of a choice, or NULL without memory. If the choice takes a largest K and the
- * spec does not give it, sets it to K. */
+/* Returns the spec of a choice, with K as its largest K if it takes one and does not give it. NULL:
+ * out of memory. */
 static char *spec_with_K(const char *lengths, int K)
 {
     spec_settings settings = {0};

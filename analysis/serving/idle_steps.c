@@ -195,7 +195,7 @@ static int solve(spec_idle_steps *ret, load *l, int terms)
     gsl_matrix_view A = gsl_matrix_view_array(matrix, (size_t)size, (size_t)size);
     gsl_vector_view b = gsl_vector_view_array(right, (size_t)size);
     gsl_vector_view c = gsl_vector_view_array(x, (size_t)size);
-    /* Unlike gsl_linalg_LU_decomp, this fails without memory instead of crashing. */
+    /* Without memory gsl_linalg_LU_decomp would crash; this fails. */
     SPEC_TRY(gsl_linalg_HH_solve(&A.matrix, &b.vector, &c.vector));
     for (int k = 0; k < terms; k++) {
         ret->undrafted += x[k];

@@ -137,12 +137,12 @@ int spec_point_step_cost(spec_step_cost **ret_cost, const spec_point *point,
 void spec_measures_beside_theory(spec_table *table, const char *name, const spec_estimate *estimate,
                                  double theory);
 
-/* Gets whether the policy looks at draft tokens before it decides to draw them; false for a wrong
- * specification. GSL_ENOMEM without memory. */
+/* Gets whether the policy anticipates (sim/draft/policy.h), which makes it biased; false if there
+ * is no such policy. Fails only without memory. */
 int spec_measures_anticipates(bool *ret, const char *policy, spec_error *error);
 
-/* Returns the declared bias of a rule with a policy: "biased, as marked" for a mistake, "biased,
- * lossy as marked" for a rule with the claim SPEC_LOSSY, and NULL for all others. */
+/* Returns the bias that a rule declares, or a policy that anticipates: "biased, as marked" for a
+ * mistake, "biased, lossy as marked" for a rule with the claim SPEC_LOSSY, NULL for all others. */
 const char *spec_measures_marked_bias(const spec_rule *rule, bool anticipates);
 
 /* Returns "lossless", "lossless (argmax)", "NOT LOSSLESS" or the marked bias. */

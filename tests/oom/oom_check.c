@@ -397,15 +397,13 @@ int main(int argc, char **argv)
     if (personality(ADDR_NO_RANDOMIZE) == -1)
         printf("oom: addresses are random here: each command repeats chains of the others\n");
     for (int k = 0; k < 3 * COMMANDS; k++) {
-        const int c = k % COMMANDS;
-        bool wanted = argc == arg + 2 && commands[c].expected == (expectation)(k / COMMANDS);
+        const command *c = &commands[k % COMMANDS];
+        bool wanted = argc == arg + 2;
         for (int a = arg + 2; a < argc; a++)
-            wanted = wanted || (strncmp(commands[c].text, argv[a], strlen(argv[a])) == 0 &&
-                                commands[c].expected == (expectation)(k / COMMANDS));
-        if (!wanted) continue;
-        bad += is_valgrind
-                   ? is_faulty(&commands[c])
-                   : check(&commands[c], quick ? 8 : 1, (int)sysconf(_SC_NPROCESSORS_ONLN), &runs);
+            wanted = wanted || strncmp(c->text, argv[a], strlen(argv[a])) == 0;
+        if (!wanted || c->expected != (expectation)(k / COMMANDS)) continue;
+        bad += is_valgrind ? is_faulty(c)
+                           : check(c, quick ? 8 : 1, (int)sysconf(_SC_NPROCESSORS_ONLN), &runs);
         tried++;
     }
     char line[sizeof folder + 16];

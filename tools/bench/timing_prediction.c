@@ -241,9 +241,9 @@ static int distance(const spec_timing_way *a, const spec_timing_way *b)
     return related ? abs(a->K - b->K) : INT_MAX;
 }
 
-/* Returns how many times as long drafting or verifying took in rounds of the nearest other K as its
- * single passes would have, since in rounds the two models share the caches. Without another K it
- * is 1. */
+/* Returns the factor by which drafting or verifying is slower in rounds than in single passes,
+ * since the two models share the caches there. The nearest other K shows it; without one it is 1.
+ */
 static double rounds_over_passes(const spec_timing_prediction *p, int i, bool verifying)
 {
     double in_rounds = 0.0, alone = 0.0;
